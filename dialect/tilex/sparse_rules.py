@@ -39,6 +39,15 @@ def is_interleaved(element: str) -> bool:
     return element not in ("f8E4M3FN", "f8E5M2", "i8")
 
 
+# The two halves of a block and the two halves of a word along K change places; it is its own inverse.
+INTERLEAVING = (0, 4, 2, 3, 1, 5)
+
+
+def interleaved_blocks(rows: int, words: int) -> tuple[int, ...]:
+    """The shape of interleaved nibbles: block, half of its rows, row, word, half of the word along K, nibble."""
+    return rows // INTERLEAVED_ROWS, 2, INTERLEAVED_ROWS // 2, words, 2, NIBBLES_PER_WORD // 2
+
+
 def sparse_shape_problem(element: str, kept: Sequence[int], metadata: Sequence[int], rhs: Sequence[int]) -> str | None:
     """The problem with the shapes of the kept elements, their metadata and rhs, all of rank 2, or None."""
     rows, depth = kept[0], 2 * kept[1]

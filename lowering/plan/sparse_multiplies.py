@@ -53,7 +53,7 @@ def _first_misfit(
     if not sparse:
         return None
     if (options.num_ctas or 1) > 1:
-        return sparse[0], f"the CTAs of a cluster of {options.num_ctas} divide no metadata"
+        return sparse[0], f"metadata cannot be divided among the {options.num_ctas} CTAs of a cluster"
     counts = WARP_COUNTS if options.warps is None else (options.warps,)
     multiplies = [op for op in operations_named(root, MULTIPLIES) if op.acc.type.rank == 2]
     places = None if sharing is None else accumulators(multiplies)

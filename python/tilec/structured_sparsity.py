@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import ctypes
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,10 @@ import numpy as np
 from tilec.diagnostics.user_traceback import public
 from tilec.dialect.tilex.sparse_rules import (
     GROUPS,
-    INTERLEAVED_ROWS,
+    INTERLEAVING,
     NIBBLES_PER_WORD,
     SINGLE_NIBBLES,
+    interleaved_blocks,
     is_interleaved,
 )
 from tilec.errors import ArgumentTypeError, ArgumentValueError
@@ -86,17 +87,21 @@ def _host_matrix(array: Any) -> np.ndarray:
     memory = view(array, "array")
     if memory.on_device:
         raise ArgumentTypeError("'ct.compress_2_4', argument 'array': expected memory of the host: copy it first")
-    if memory.dtype.name not in _ELEMENTS or len(memory.shape) != 2:
+    if memory.dtype.name not in _ELEMENTS or not memory.dtype.isnative or len(memory.shape) != 2:
         known = ", ".join(_ELEMENTS)
-        found = f"{memory.dtype.name} of shape {memory.shape}"
+        found = f"{memory.dtype} of shape {memory.shape}"
         raise ArgumentTypeError(f"'ct.compress_2_4', argument 'array': expected a matrix of {known}, got {found}")
     if isinstance(array, np.ndarray):
         return np.ascontiguousarray(array)
-    address, size_bytes = memory.byte_range()
-    stored = (ctypes.c_char * size_bytes).from_address(address)
-    numbers = np.frombuffer(memoryview(stored), f"V{memory.dtype.itemsize}")
-    strides = [stride * memory.dtype.itemsize for stride in memory.strides]
-    return np.lib.stride_tricks.as_strided(numbers, memory.shape, strides).copy().view(memory.dtype)
+    # numpy imports no bfloat16 and no floats of 8 bits by DLPack, so elements are copied without their type.
+    interface = {
+        "data": (memory.address, True),
+        "shape": memory.shape,
+        "strides": tuple(stride * memory.dtype.itemsize for stride in memory.strides),
+        "typestr": f"|V{memory.dtype.itemsize}",
+        "version": 3,
+    }
+    return np.array(SimpleNamespace(__array_interface__=interface)).view(memory.dtype)
 
 
 def _check(groups: np.ndarray, wanted: np.ndarray, kept: int) -> None:
@@ -122,8 +127,6 @@ def _words(codes: np.ndarray, interleaved: bool) -> np.ndarray:
     filled = np.full((height, width * NIBBLES_PER_WORD), _FIRST_PAIR, np.uint32)
     filled[:rows, :groups] = codes
     if interleaved:
-        # Block, half of its rows, row, word, half of the word along K, nibble.
-        blocks = (height // INTERLEAVED_ROWS, 2, INTERLEAVED_ROWS // 2, width, 2, NIBBLES_PER_WORD // 2)
-        filled = filled.reshape(blocks).transpose(0, 4, 2, 3, 1, 5)
+        filled = filled.reshape(interleaved_blocks(height, width)).transpose(INTERLEAVING)
     nibbles = filled.reshape(height, width, NIBBLES_PER_WORD)
     return np.bitwise_or.reduce(nibbles << 4 * np.arange(NIBBLES_PER_WORD, dtype=np.uint32), axis=-1)

@@ -81,12 +81,24 @@ def _elements_inside(view: PackedView, numbers: list[int]) -> Tile:
     return _inside(view.shape(), [number * step for number, step in zip(numbers, shape, strict=True)], shape)
 
 
+def pack_bits(codes: np.ndarray, bits: int) -> np.ndarray:
+    """The bytes of rows of codes, of which the low `bits` bits follow those of the code before, lowest bit first."""
+    each = codes.astype(np.uint8, copy=False)[..., None] >> np.arange(bits, dtype=np.uint8) & 1
+    return np.packbits(each.reshape(*codes.shape[:-1], codes.shape[-1] * bits), axis=-1, bitorder="little")
+
+
+def unpack_bits(packed: np.ndarray, bits: int) -> np.ndarray:
+    """The codes (uint8) of rows of bytes (uint8), the inverse of `pack_bits`; bits that fill no code are ignored."""
+    count = packed.shape[-1] * 8 // bits
+    each = np.unpackbits(packed, axis=-1, count=count * bits, bitorder="little")
+    return each.reshape(*packed.shape[:-1], count, bits) @ (1 << np.arange(bits, dtype=np.uint8))
+
+
 @interprets("tilex.load_packed_tko")
 def _load(op: Step, machine: Machine, view: PackedView, index: tuple[Tile, ...], _token: None) -> tuple[Tile, None]:
     numbers = _numbers(machine, view, index, op.types[1][0])
     found = access.load(machine.memory, *_bytes(view, numbers), op.element, np.zeros((), np.int8))
-    bits = np.unpackbits(found.view(np.uint8), axis=-1, bitorder="little")
-    values = bits.reshape(*view.type.tile.shape, view.type.bits) @ (1 << np.arange(view.type.bits))
+    values = unpack_bits(found.view(np.uint8), view.type.bits)
     return np.where(_elements_inside(view, numbers), values, 0).astype(np.int8), None
 
 
@@ -97,7 +109,6 @@ def _store(
     numbers = _numbers(machine, view, index, op.types[2][0])
     values = np.where(_elements_inside(view, numbers), tile, 0)
     addresses, inside = _bytes(view, numbers)
-    bits = (values[..., None] >> np.arange(view.type.bits)) & 1
-    packed = np.packbits(bits.astype(np.uint8).reshape(*values.shape[:-1], -1), axis=-1, bitorder="little")
+    packed = pack_bits(values, view.type.bits)
     access.store(machine.memory, addresses, inside, view.tensor.element, packed.view(np.int8))
     return (None,)

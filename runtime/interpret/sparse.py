@@ -7,8 +7,10 @@ import numpy as np
 from tilec.dialect import undefined_behaviour
 from tilec.dialect.tilex.sparse_rules import (
     GROUPS,
+    INTERLEAVING,
     NIBBLES_PER_WORD,
     SINGLE_NIBBLES,
+    interleaved_blocks,
     is_interleaved,
     nibbles,
 )
@@ -45,8 +47,7 @@ def _codes(metadata: Tile, element: str) -> Tile:
     shifts = 4 * np.arange(NIBBLES_PER_WORD, dtype=np.uint32)
     found = (np.asarray(metadata, order="C").view(np.uint32)[..., None] >> shifts) & 15
     if is_interleaved(element):
-        # Block, half along K, row, word, half of the rows, nibble.
-        found = found.reshape(rows // 16, 2, 8, words, 2, 4).transpose(0, 4, 2, 3, 1, 5)
+        found = found.reshape(interleaved_blocks(rows, words)).transpose(INTERLEAVING)
     return found.reshape(rows, words * NIBBLES_PER_WORD)
 
 
@@ -62,7 +63,7 @@ def _dense(kept: Tile, codes: Tile, element: str) -> Tile:
     """The elements of all groups, of which those that are not kept are zero."""
     rows, groups = codes.shape
     size = GROUPS[element]
-    dense = np.zeros((rows, groups, size))
+    dense = np.empty((rows, groups, size))
     if size == 2:
         for position, code in enumerate(SINGLE_NIBBLES):
             dense[..., position] = np.where(codes == code, kept, 0)

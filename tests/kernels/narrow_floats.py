@@ -18,7 +18,7 @@ FORMATS = {
     "float6_e3m2fn": (ml_dtypes.float6_e3m2fn, "f6E3M2FN"),
     "float4_e2m1fn": (ml_dtypes.float4_e2m1fn, "f4E2M1FN"),
 }
-# Values with magnitudes below this one have products whose sums of a hundred terms are exact in float32.
+# Products of multiples of 1/16 up to 8 are multiples of 1/256 up to 64: float32 sums of 1,024 of them are exact.
 _LARGEST = 8.0
 _LEAST = 1.0 / 16.0
 PACKED = tuple(name for name in FORMATS if not name.startswith("float8"))

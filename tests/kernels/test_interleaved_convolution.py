@@ -52,7 +52,7 @@ def test_convolution_of_slices(c: int, tile: int, target: str, random: np.random
 
 
 def test_remark_names_the_reason(target: str) -> None:
-    """Without TMA, as the number of slices is not known, which the compiler says."""
+    """The remark says why TMA is not used: the number of slices is not known."""
     signature = "images: f16[?,?,?,?,8], filters: f16[3,2,?,16], output: f16[?,?,?,?,8], c=8, tile=32"
     compiled = ct.compile(convolution, target=target, signature=signature)
     found = " ".join(remark.message for remark in compiled.remarks)

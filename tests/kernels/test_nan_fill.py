@@ -72,7 +72,7 @@ def test_rows_outside_are_nan(target, random, kind, hints):
     exact[:150] = X.astype("f8") @ W.astype("f8")
     args = (X, W, np.zeros_like(exact), 64 if kind == "f64" else 128, 64, 16 if kind == "f64" else 32)
     kernel = compiled(product, args, target, hints)
-    assert fills(kernel).count("nan") == len(hints)
+    assert fills(kernel).count("nan") == (1 if hints else 0)
     for (found,) in run_everywhere(
         product, (-(-256 // args[3]),), args, (2,), target=target, hints=hints, seeds=(0, 1)
     ):

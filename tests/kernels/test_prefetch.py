@@ -1,6 +1,8 @@
-"""Prefetches of tiles to L2: TMA's instruction in the role that loads, or no code and a remark."""
+"""Prefetches of tiles to L2: TMA's instruction in the role that loads; omitted with a remark where TMA cannot do it."""
 
 from __future__ import annotations
+
+import re
 
 import numpy as np
 import pytest
@@ -57,8 +59,28 @@ def chosen(X, Index, Y):
     ct.store(Y, (ct.bid(0), 0), ct.load(X, (i, 0), (32, 64)))
 
 
+@ct.kernel
+def constant_indices(X, Y):
+    ct.prefetch(X.tiled_view((32, 64), traversal_steps=(32, 16)), (2, 3))
+    ct.prefetch(X, (2, 3), (16, 32), order="F")
+    ct.prefetch(X, (2, 3), (8, 512))
+    ct.store(Y, 0, ct.load(Y, 0, 8))
+
+
 def compiled(kernel, args, target, **hints):
     return ct.compile(kernel, signature=Signature.from_arguments(kernel, args), target=target, hints=hints, stop="ptx")
+
+
+def test_the_tiles_that_are_prefetched(target):
+    """Coordinates of boxes, innermost first: a prefetch changes no result, by which a wrong tile would be seen."""
+    signature = "X: f16[?,?%8] align 16, Y: i32[8]"
+    text = ct.compile(constant_indices, signature=signature, target=target, stop="ptx").stage("gpu").text
+    number = r"%c(\d+)_i32"
+    found = re.findall(rf"tile_gpu\.tma_prefetch %\w+\[{number}, {number}\]", text)
+    view, transposed_tile = (3 * 16, 2 * 32), (2 * 16, 3 * 32)
+    # A row of 512 elements is eight boxes of 64.
+    long_rows = [(3 * 512 + first, 2 * 8) for first in range(0, 512, 64)]
+    assert [tuple(map(int, each)) for each in found] == [view, transposed_tile, *long_rows]
 
 
 @pytest.mark.parametrize("ctas", [1, 2])
@@ -68,7 +90,8 @@ def test_product(target, random, shape, ctas):
     A, B = random.integers(-3, 4, (m, k)).astype("f2"), random.integers(-3, 4, (k, n)).astype("f2")
     args = (A, B, np.zeros((m, n), np.float32), 3, 128, 128, 64)
     hints = {} if ctas == 1 else {"num_ctas": ctas}
-    assert compiled(product, args, target, **hints).ptx.count(f"{COPY}.2d.L2.global.tile") >= 3
+    # Those of A and B in the loop; a larger tile is several boxes.
+    assert compiled(product, args, target, **hints).ptx.count(f"{COPY}.2d.L2.global.tile") >= 2
     for (found,) in run_everywhere(product, (2, 2), args, (2,), target=target, hints=hints, seeds=range(4)):
         assert np.array_equal(found, A.astype("f4") @ B.astype("f4"))
 

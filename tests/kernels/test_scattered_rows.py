@@ -78,7 +78,7 @@ def operands(random, rows, columns, depth, dtype):
 
 
 def scattered(result, rows, product):
-    """The result after a scatter; rows are unsigned."""
+    """The result after a scatter; indices outside of it, negative ones too, have no effect."""
     exact = result.copy()
     for row, values in zip(rows.tolist(), product, strict=True):
         if 0 <= row < len(exact):

@@ -13,7 +13,8 @@ import tilec as ct
 
 F16 = KINDS["f16"]
 # Rows, columns, K.
-TILES = [(128, 64, 128), (64, 64, 64), (256, 64, 128)]
+WITHOUT_ROLES = (64, 64, 64)
+TILES = [(128, 64, 128), WITHOUT_ROLES, (256, 64, 128)]
 
 
 @ct.kernel
@@ -63,7 +64,7 @@ def sparse_and_dense(A, E, B, D, C, tm: Const, tn: Const, tk: Const):
 def check(kernel: Any, arguments: tuple[Any, ...], tile: tuple[int, int, int], exact: np.ndarray, target: str) -> None:
     c = np.zeros(exact.shape, np.float32)
     args = (*arguments, c, *tile)
-    hints = {"roles": tile[1] != tile[2]}
+    hints = {"roles": tile != WITHOUT_ROLES}
     output, grid = len(arguments), (3,) if kernel is persistent else (1,)
     for (found,) in run_everywhere(kernel, grid, args, (output,), target=target, hints=hints, seeds=range(3)):
         np.testing.assert_array_equal(found, exact)
@@ -78,7 +79,7 @@ def test_persistent_loop(tile: tuple[int, int, int], target: str) -> None:
 
 @pytest.mark.parametrize("tile", TILES, ids=str)
 def test_metadata_of_an_outer_scope(tile: tuple[int, int, int], target: str) -> None:
-    """A copy of it to tensor memory must not overtake a multiply that reads an earlier one."""
+    """A copy of metadata to tensor memory must not overtake a multiply that reads the metadata before it."""
     (tm, tn, tk), random = tile, np.random.default_rng(0)
     kept = np.tile(sparse_matrix(random, tm, tk, F16) != 0, (1, 3))
     a = np.where(kept, random.integers(1, 4, kept.shape), 0).astype(np.float16)

@@ -149,13 +149,13 @@ def test_tensor_memory(name: str, instruction: str, words: int, rows: int) -> No
 )
 @pytest.mark.parametrize("rows", [64, 128])
 def test_warpgroups(name: str, shape: str, rows: int) -> None:
-    """The tile has two words of metadata per row, for which registers are converted, or which are loaded so."""
+    """A tile with two words of metadata per row: threads load them in the layout of wgmma, or convert to it."""
     kind = KINDS[name]
     found = compiled(kind, (rows, 64, 2 * kind.word), "sm_90a", matmul_of_rows)
     assert f"wgmma.mma_async.sp.sync.aligned.{shape}" in found.ptx and reasons(found) == []
 
 
-def test_a_number_of_warps_has_too_many_rows() -> None:
+def test_8_warps_need_128_rows() -> None:
     reason = "wgmma by 8 warps needs a multiple of 128 rows, the accumulator has 64"
     assert reasons(compiled(KINDS["f16"], (64, 64, 64), "sm_90a", hints={"warps": 8})) == [reason]
     check(KINDS["f16"], ((64, 64, 64), (64, 64, 128)), "sm_90a", hints={"warps": 8})
@@ -188,7 +188,7 @@ def test_a_tile_that_the_unit_refuses_has_a_dense_operand(tile: tuple[int, int, 
 def test_a_cluster_has_a_dense_operand(target: str) -> None:
     kind, hints = KINDS["f16"], {"num_ctas": 2}
     found = compiled(kind, (256, 64, 64), target, hints=hints)
-    assert reasons(found) == ["the CTAs of a cluster of 2 divide no metadata"]
+    assert reasons(found) == ["metadata cannot be divided among the 2 CTAs of a cluster"]
     check(kind, ((256, 64, 64), (256, 64, 128)), target, hints=hints)
 
 

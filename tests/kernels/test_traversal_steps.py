@@ -15,7 +15,7 @@ REASON = "traversal stride 1 is not a multiple of 16 bytes, where TMA begins"
 
 @pytest.mark.parametrize("step", [8, 48, 96, 1, 12, 60])
 def test_tiles_of_an_operand(target, random, step):
-    """Tile IR's traversal strides are between tiles; TMA's, between the elements of a box, have no counterpart."""
+    """Traversal strides of Tile IR are distances between tiles. None are inside of a box."""
     A, B = (random.integers(-3, 4, shape).astype(np.float16) for shape in ((136, 400), (200, 72)))
     exact = np.zeros((136, 72))
     for k in range(4):

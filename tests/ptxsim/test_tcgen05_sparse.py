@@ -11,6 +11,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 import pytest
+from sparse_operands import core_matrices, first_pairs_with_infinity, operands
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -96,15 +97,6 @@ class Kind:
     result: type = np.float32
     halves: bool = False
 
-    @property
-    def group(self) -> int:
-        return 2 if self.element is np.float32 else 4
-
-    @property
-    def kept(self) -> int:
-        """The elements in 32 bytes."""
-        return 32 // np.dtype(self.element).itemsize
-
 
 KINDS = {
     "f16": Kind("f16", np.float16, 0, halves=True),
@@ -115,13 +107,6 @@ KINDS = {
     "s8": Kind("i8", np.int8, 1, np.int32),
     "u8": Kind("i8", np.uint8, 0, np.int32),
 }
-
-
-def units(matrix: np.ndarray) -> bytes:
-    """The rows of a matrix as core matrices of 8 rows of 16 bytes, adjacent along K first."""
-    rows, size_bytes = matrix.shape[0], matrix.shape[1] * matrix.itemsize
-    stored = np.ascontiguousarray(matrix).view(np.uint8).reshape(rows // 8, 8, size_bytes // 16, 16)
-    return stored.transpose(0, 2, 1, 3).tobytes()
 
 
 def cells_of(codes: np.ndarray, kind: Kind, selector: int) -> np.ndarray:
@@ -154,7 +139,7 @@ def multiply(simulate, aligned):
     """Runs one instruction."""
 
     def run(kind: Kind, a, b, cells, *, bits: int, operation: str = PRODUCT) -> np.ndarray:
-        image = np.frombuffer(units(a) + units(b) + cells.tobytes(), np.uint8)
+        image = np.frombuffer(core_matrices(a) + core_matrices(b) + cells.tobytes(), np.uint8)
         assert image.size == SIZE
         body = BODY.replace("INSTRUCTION", f"{bits:#x}").replace("PRODUCT", operation.format(kind=kind.name))
         found = np.zeros((ROWS, COLUMNS), kind.result)
@@ -164,48 +149,22 @@ def multiply(simulate, aligned):
     return run
 
 
-def operands(kind: Kind, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Kept elements, their nibbles, the dense A, and B, of which rows are columns of the product."""
-    random = np.random.default_rng(seed)
-    low, high = (0, 256) if kind.element is np.uint8 else (-128, 128) if kind.element is np.int8 else (-3, 4)
-    depth, groups = 2 * kind.kept, 2 * kind.kept // kind.group
-    kept = random.integers(low, high, (ROWS, kind.kept))
-    b = random.integers(low, high, (COLUMNS, depth))
-    dense, codes = np.zeros((ROWS, depth), np.int64), np.zeros((ROWS, groups), np.int64)
-    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    for row in range(ROWS):
-        for group in range(groups):
-            if kind.group == 2:
-                at = int(random.integers(2))
-                codes[row, group] = (0b0100, 0b1110)[at]
-                dense[row, 2 * group + at] = kept[row, group]
-                continue
-            first, second = pairs[random.integers(6)]
-            codes[row, group] = first | second << 2
-            dense[row, 4 * group + first], dense[row, 4 * group + second] = kept[row, 2 * group : 2 * group + 2]
-    return kept.astype(kind.element), codes, dense, b.astype(kind.element)
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_product_of_kept_elements(multiply, name: str) -> None:
     kind = KINDS[name]
     for selector in (0, 1) if kind.halves else (0,):
-        kept, codes, dense, b = operands(kind, selector)
+        kept, codes, dense, b = operands(kind.element, ROWS, COLUMNS, selector)
         found = multiply(kind, kept, b, cells_of(codes, kind, selector), bits=instruction_of(kind, selector))
         np.testing.assert_array_equal(found, dense @ b.astype(np.int64).T)
 
 
 def test_elements_that_are_not_kept_do_not_count(multiply) -> None:
-    """Infinity times a zero that is not there."""
+    """B is infinite where A keeps no element; 0 * infinity must not be computed."""
     kind = KINDS["f16"]
-    kept, codes, dense, b = operands(kind, 3)
-    codes[:] = 0b0100
-    b[:, 2::4] = np.inf
-    dense = np.zeros((ROWS, 32))
-    dense[:, 0::4], dense[:, 1::4] = kept[:, 0::2], kept[:, 1::2]
-    wanted = dense @ np.where(np.isinf(b), 0, b).astype(np.float64).T
-    found = multiply(kind, kept, b, cells_of(codes, kind, 0), bits=instruction_of(kind, 0))
-    np.testing.assert_array_equal(found, wanted)
+    kept, codes, exact, b = first_pairs_with_infinity(ROWS, COLUMNS)
+    np.testing.assert_array_equal(
+        multiply(kind, kept, b, cells_of(codes, kind, 0), bits=instruction_of(kind, 0)), exact
+    )
 
 
 F16, S8 = KINDS["f16"], KINDS["s8"]
@@ -214,7 +173,7 @@ F16, S8 = KINDS["f16"], KINDS["s8"]
 @pytest.mark.parametrize("code", [0b0000, 0b0001, 0b0101, 0b0110, 0b1010, 0b1111])
 @pytest.mark.parametrize(("kind", "groups"), [(F16, 8), (S8, 16)], ids=["f16", "s8"])
 def test_pairs_that_do_not_ascend_are_reported(multiply, kind: Kind, groups: int, code: int) -> None:
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     codes[77, groups - 1] = code
     message = f"expected metadata of two ascending indices, as 0b0100, got {code:#06b} for row 77, group {groups - 1}"
     with pytest.raises(ptxsim.Trap, match=message) as trap:
@@ -224,7 +183,7 @@ def test_pairs_that_do_not_ascend_are_reported(multiply, kind: Kind, groups: int
 
 def test_a_pair_of_tf32_is_reported(multiply) -> None:
     kind = KINDS["tf32"]
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     codes[5, 2] = 0b1100
     with pytest.raises(ptxsim.Trap, match="expected metadata of 0b0100 or 0b1110, got 0b1100 for row 5, group 2"):
         multiply(kind, kept, b, cells_of(codes, kind, 0), bits=instruction_of(kind, 0))
@@ -247,12 +206,12 @@ def test_a_pair_of_tf32_is_reported(multiply) -> None:
             F16,
             {"bits": instruction_of(F16, 0), "operation": "add.u32 %r20, %r20, 64;\n" + PRODUCT},
             "tensor-memory",
-            "128",
+            "expected columns of one allocation, got",
         ),
     ],
 )
 def test_invalid_operands_are_reported(multiply, kind: Kind, options, trap_kind: str, message: str) -> None:
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     with pytest.raises(ptxsim.Trap, match=message) as trap:
         multiply(kind, kept, b, cells_of(codes, kind, 0), **options)
     assert trap.value.kind == trap_kind

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import ml_dtypes
 import numpy as np
 import pytest
+from sparse_operands import core_matrices, first_pairs_with_infinity, kept_of, operands
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -64,14 +65,6 @@ class Kind:
     result: type = np.float32
 
     @property
-    def group(self) -> int:
-        return 2 if self.element is np.float32 else 4
-
-    @property
-    def kept(self) -> int:
-        return 32 // np.dtype(self.element).itemsize
-
-    @property
     def immediates(self) -> str:
         if self.result is np.int32:
             return ""
@@ -87,13 +80,6 @@ KINDS = {
     "s8": Kind("s32.s8.s8", np.int8, result=np.int32),
     "u8": Kind("s32.u8.u8", np.uint8, result=np.int32),
 }
-
-
-def units(matrix: np.ndarray) -> bytes:
-    """The rows of a matrix as core matrices of 8 rows of 16 bytes, adjacent along K first."""
-    rows, size_bytes = matrix.shape[0], matrix.shape[1] * matrix.itemsize
-    stored = np.ascontiguousarray(matrix).view(np.uint8).reshape(rows // 8, 8, size_bytes // 16, 16)
-    return stored.transpose(0, 2, 1, 3).tobytes()
 
 
 def registers_of(codes: np.ndarray, kind: Kind, selector: int) -> np.ndarray:
@@ -128,11 +114,11 @@ def multiply(simulate, aligned):
     """Runs one instruction."""
 
     def run(kind: Kind, a, b, registers, selector: int = 0, fence: str = FENCE, change: str = "") -> np.ndarray:
-        image = np.frombuffer(units(a) + units(b), np.uint8)
+        image = np.frombuffer(core_matrices(a) + core_matrices(b), np.uint8)
         assert image.size == SIZE
         is_integer = kind.result is np.int32
         replaced = {
-            "DEPTH": str(2 * kind.kept),
+            "DEPTH": str(2 * kept_of(kind.element)),
             "TYPES": kind.types,
             "RESULT": SUMS if is_integer else D,
             "SELECTOR": str(selector),
@@ -151,53 +137,27 @@ def multiply(simulate, aligned):
     return run
 
 
-def operands(kind: Kind, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
-    """Kept elements, their nibbles, the dense A, and B, of which rows are columns of the product."""
-    random = np.random.default_rng(seed)
-    low, high = (0, 256) if kind.element is np.uint8 else (-128, 128) if kind.element is np.int8 else (-3, 4)
-    depth, groups = 2 * kind.kept, 2 * kind.kept // kind.group
-    kept = random.integers(low, high, (ROWS, kind.kept))
-    b = random.integers(low, high, (COLUMNS, depth))
-    dense, codes = np.zeros((ROWS, depth), np.int64), np.zeros((ROWS, groups), np.int64)
-    pairs = [(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]
-    for row in range(ROWS):
-        for group in range(groups):
-            if kind.group == 2:
-                at = int(random.integers(2))
-                codes[row, group] = (0b0100, 0b1110)[at]
-                dense[row, 2 * group + at] = kept[row, group]
-                continue
-            first, second = pairs[random.integers(6)]
-            codes[row, group] = first | second << 2
-            dense[row, 4 * group + first], dense[row, 4 * group + second] = kept[row, 2 * group : 2 * group + 2]
-    return kept.astype(kind.element), codes, dense, b.astype(kind.element)
-
-
 @pytest.mark.parametrize("name", KINDS)
 def test_product_of_kept_elements(multiply, name: str) -> None:
     kind = KINDS[name]
     for selector in (0, 1) if kind.halves else (0,):
-        kept, codes, dense, b = operands(kind, selector)
+        kept, codes, dense, b = operands(kind.element, ROWS, COLUMNS, selector)
         found = multiply(kind, kept, b, registers_of(codes, kind, selector), selector)
         np.testing.assert_array_equal(found, dense @ b.astype(np.int64).T)
 
 
 def test_elements_that_are_not_kept_do_not_count(multiply) -> None:
+    """B is infinite where A keeps no element; 0 * infinity must not be computed."""
     kind = KINDS["f16"]
-    kept, codes, _, b = operands(kind, 3)
-    codes[:] = 0b0100
-    b[:, 2::4] = np.inf
-    dense = np.zeros((ROWS, 32))
-    dense[:, 0::4], dense[:, 1::4] = kept[:, 0::2], kept[:, 1::2]
-    wanted = dense @ np.where(np.isinf(b), 0, b).astype(np.float64).T
-    np.testing.assert_array_equal(multiply(kind, kept, b, registers_of(codes, kind, 0)), wanted)
+    kept, codes, exact, b = first_pairs_with_infinity(ROWS, COLUMNS)
+    np.testing.assert_array_equal(multiply(kind, kept, b, registers_of(codes, kind, 0)), exact)
 
 
 @pytest.mark.parametrize("code", [0b0000, 0b0001, 0b0101, 0b0110, 0b1010, 0b1111])
 @pytest.mark.parametrize("name", ["f16", "s8"])
 def test_pairs_that_do_not_ascend_are_reported(multiply, name: str, code: int) -> None:
     kind = KINDS[name]
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     codes[29, 5] = code
     with pytest.raises(ptxsim.Trap, match=f"two ascending indices, as 0b0100, got {code:#06b} for row 13, group 5"):
         multiply(kind, kept, b, registers_of(codes, kind, 0))
@@ -205,7 +165,7 @@ def test_pairs_that_do_not_ascend_are_reported(multiply, name: str, code: int) -
 
 def test_a_pair_of_tf32_is_reported(multiply) -> None:
     kind = KINDS["tf32"]
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     codes[5, 2] = 0b1100
     with pytest.raises(ptxsim.Trap, match="expected metadata of 0b0100 or 0b1110, got 0b1100 for row 5, group 2"):
         multiply(kind, kept, b, registers_of(codes, kind, 0))
@@ -213,7 +173,7 @@ def test_a_pair_of_tf32_is_reported(multiply) -> None:
 
 def test_metadata_needs_a_fence_and_must_not_change(multiply) -> None:
     kind = KINDS["f16"]
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     registers = registers_of(codes, kind, 0)
     with pytest.raises(ptxsim.Trap, match="expected wgmma.fence after other instructions used '%r1'"):
         multiply(kind, kept, b, registers, fence=FENCE + "\nadd.u32 %r1, %r1, 0;")
@@ -224,6 +184,6 @@ def test_metadata_needs_a_fence_and_must_not_change(multiply) -> None:
 @pytest.mark.parametrize(("name", "selector"), [("f16", 2), ("s8", 1), ("e4m3", 1)])
 def test_selectors_that_do_not_exist_are_refused(multiply, name: str, selector: int) -> None:
     kind = KINDS[name]
-    kept, codes, _, b = operands(kind, 0)
+    kept, codes, _, b = operands(kind.element, ROWS, COLUMNS, 0)
     with pytest.raises(ptxsim.PtxError, match="expected a sparsity selector of 0, or of 1 with 16-bit and tf32"):
         multiply(kind, kept, b, registers_of(codes, kind, 0), selector)

@@ -63,7 +63,7 @@ KERNEL_ROWS = (
         "cp.reduce.async.bulk.tensor: add, min, max, and, or, xor",
         "`atomic_store_add`, `max`, `min`, `and`, `or` and `xor` of `Array.tiled_view`. No update of Tile IR is `inc` "
         "or `dec`, which count up to a bound",
-        "both targets; f64 has no sum, and rows are a multiple of 16 bytes. Threads reduce otherwise",
+        "both targets; TMA does not add f64, and rows are a multiple of 16 bytes. Threads reduce otherwise",
         (
             "kernels/test_view_reductions.py::test_blocks_reduce_into_one_view",
             "kernels/test_view_reductions.py::test_no_update_of_tile_ir_counts_up_to_a_bound",
@@ -72,8 +72,9 @@ KERNEL_ROWS = (
     KernelRow(
         "5.5.3.2",
         "traversal strides of tiled mode",
-        "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are between tiles, "
-        "which are boxes at these coordinates. Steps between elements are strides of the array, as in `x[::2]`",
+        "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are distances "
+        "between tiles. Each tile is a box whose element strides are 1. Steps between elements are strides of the "
+        "array, as in `x[::2]`",
         "both targets; the step along the contiguous dimension is a multiple of 16 bytes, else threads load the tile. "
         "Steps between pixels are the element strides of im2col maps",
         ("kernels/test_traversal_steps.py::test_tiles_of_an_operand",),

@@ -22,7 +22,7 @@ def group_of(dtype: np.dtype) -> int:
 
 
 def nibble(metadata: np.ndarray, dtype: np.dtype, row: int, group: int) -> int:
-    """The nibble of a group, at the place that the documentation gives."""
+    """The nibble of a group, at the word and the bits that the README of tilex documents."""
     word, within = divmod(group, 8)
     if dtype.itemsize == 1:
         return int(metadata[row, word]) >> 4 * within & 15
@@ -108,8 +108,8 @@ class Exporter:
 
 def test_arrays_of_other_libraries() -> None:
     dense = np.array([[0, 1, 0, 2], [3, 0, 0, 0]] * 8, np.float16)
-    for array, wanted in ((Exporter(dense), dense), (Exporter(dense[::2]), dense[::2])):
-        for found, expected in zip(ct.compress_2_4(array), ct.compress_2_4(wanted), strict=True):
+    for wanted in (dense, dense[::2], dense[::-1], dense[:, ::-1], dense[:0]):
+        for found, expected in zip(ct.compress_2_4(Exporter(wanted)), ct.compress_2_4(wanted.copy()), strict=True):
             np.testing.assert_array_equal(found, expected)
 
 
@@ -138,6 +138,7 @@ REFUSED: list[tuple[Any, str]] = [
         "shape (2, 4)",
     ),
     (np.zeros(4, np.float16), "got float16 of shape (4,)"),
+    (np.zeros((2, 4), ">f2"), "got >f2 of shape (2, 4)"),
     (OnDevice(), "expected memory of the host: copy it first"),
 ]
 

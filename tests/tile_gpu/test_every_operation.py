@@ -52,7 +52,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32, %f: f32) target "sm_100a" warps 4 {
   %part:3 = tile_gpu.get %sparse consumer 0 : channel<[!q, !u, !r]>
   %scale:3 = tile_gpu.get %scales consumer 0 : channel<[!m, !n, !o]>
 """
-# A line for each operation, which follows HEAD.
+# An operation that reads rows of a shared buffer by their numbers.
 ROWS = (
     "%i = arith.constant dense<0> : tensor<128xi32, "
     '"register=(0)(0)(0)(0)(0)(0) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128">\n'
@@ -61,6 +61,7 @@ ROWS = (
     '"register=(0)(0)(0)(0)(0)(0) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"> -> tensor<128x64xf16, '
     '"register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64">'
 )
+# A line for each operation, which follows HEAD.
 LINES = {
     "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
     " : !l -> tensor<128xi64, #line>",
@@ -192,7 +193,7 @@ def test_table_has_every_operation() -> None:
     assert sorted(LINES) == sorted(NAMES)
 
 
-# Operations with operands that they may lack.
+# Operations with optional operands.
 MORE_LINES = {
     "wgmma with metadata": "%words = arith.constant dense<0> : !e\n"
     "%r = tile_gpu.wgmma f16 %slot#0, %part#1 sparse %words : !e, %x : !a, !u -> !t",

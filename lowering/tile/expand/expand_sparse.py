@@ -16,9 +16,10 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tilex.sparse_rules import (
     GROUPS,
-    INTERLEAVED_ROWS,
+    INTERLEAVING,
     NIBBLES_PER_WORD,
     SINGLE_NIBBLES,
+    interleaved_blocks,
     is_interleaved,
 )
 from tilec.dialect.walk import operations_named
@@ -55,16 +56,13 @@ def _multiplied(op: ir.OpView) -> ir.Value:
 def sparse_codes(metadata: ir.Value, element: str) -> ir.Value:
     """The nibbles of each row as a tile of i8: one for each group of elements along K."""
     rows, words = metadata.type.shape
-    nibbles = (2, NIBBLES_PER_WORD // 2)
     shifts = NARROW.product([NARROW.iota(NIBBLES_PER_WORD), _NIBBLE_BITS])
     shape = (rows, words, NIBBLES_PER_WORD)
     each = broadcast(reshaped(metadata, (rows, words, 1)), shape)
     each = integer("shri", each, broadcast(reshaped(shifts, (1, 1, NIBBLES_PER_WORD)), shape), signedness="unsigned")
     each = build("trunci", [integer("andi", each, 15)], [TileType.get(shape, ir.IntegerType.get_signless(8))]).result
     if is_interleaved(element):
-        blocks = (rows // INTERLEAVED_ROWS, 2, INTERLEAVED_ROWS // 2, words, *nibbles)
-        # Block, half along K, row, word, half of the rows, nibble.
-        each = _permuted(reshaped(each, blocks), (0, 4, 2, 3, 1, 5))
+        each = _permuted(reshaped(each, interleaved_blocks(rows, words)), INTERLEAVING)
     return reshaped(each, (rows, words * NIBBLES_PER_WORD))
 
 

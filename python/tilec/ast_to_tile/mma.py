@@ -98,7 +98,7 @@ def matmul(emitter: Emitter, x: KernelValue, y: KernelValue) -> Tile:
             raise BadArgument(parameter, f"expected a tile of one to three dimensions, got {tile}")
     dtype = common_dtype(lhs, rhs)
     if dtype in datatypes.PACKED_FLOATS:
-        raise TileTypeError(f"a product has no elements of {dtype}: use ct.mma with an accumulator")
+        raise TileTypeError(f"'ct.matmul' and '@' do not support {dtype}: use ct.mma with an accumulator")
     _check_types(dtype, dtype, None)
     row = (1, *lhs.shape) if len(lhs.shape) == 1 else lhs.shape
     column = (*rhs.shape, 1) if len(rhs.shape) == 1 else rhs.shape
@@ -204,7 +204,7 @@ def _mma_sparse(emitter: Emitter, x: KernelValue, metadata: KernelValue, y: Kern
         expected = f"expected at least {step // 2} columns, since a word of metadata covers {step} elements along K"
         raise BadArgument("x", f"{expected}, got {lhs}")
     if is_interleaved(element) and rows % INTERLEAVED_ROWS:
-        expected = f"expected at least {INTERLEAVED_ROWS} rows, since metadata of {lhs.dtype} has blocks of them"
+        expected = f"expected at least {INTERLEAVED_ROWS} rows, since its metadata is stored in blocks of that many"
         raise BadArgument("x", f"{expected}, got {lhs}")
     if words.dtype not in _METADATA or words.shape != (rows, depth // step):
         raise BadArgument("metadata", f"expected a tile of uint32 of shape {(rows, depth // step)}, got {words}")

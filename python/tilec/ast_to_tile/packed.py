@@ -29,7 +29,7 @@ def _packed_view(
 ) -> PackedView:
     source = _bytes(array)
     if (bits is None) == (dtype is None):
-        raise BadArgument("bits", f"expected either bits or dtype, got {'none' if bits is None else 'both'} of them")
+        raise BadArgument("bits", f"expected either bits or dtype, got {'neither' if bits is None else 'both'}")
     element = source.dtype if dtype is None else _float(dtype)
     size = element.bitwidth if dtype is not None else _bits(bits)
     shape = arguments.shape(tile, "tile", rank=len(source.shape))

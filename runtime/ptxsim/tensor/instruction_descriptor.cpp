@@ -152,13 +152,14 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
     return decoded;
   }
   descriptor.d = *d;
+  const uint32_t largest_selector = kind == TensorKind::F16 || kind == TensorKind::TF32 ? 1 : 0;
   if (bits_of(bits, 6, 1) || bits_of(bits, 23, 1) || bits_of(bits, 29, 1))
     decoded.violation = "expected bits 6, 23 and 29 of the instruction descriptor to be zero";
   else if (descriptor.maximum_shift)
     decoded.violation = "expected bits 30 and 31 (maximum shift of .ws) of the instruction descriptor to be zero";
   else if (!descriptor.sparse && descriptor.selector)
     decoded.violation = "expected bits 0 and 1 (sparsity selector) of a dense instruction descriptor to be zero";
-  else if (descriptor.selector > (kind == TensorKind::F16 || kind == TensorKind::TF32))
+  else if (descriptor.selector > largest_selector)
     decoded.violation = "expected a sparsity selector of 0, or of 1 with kinds f16 and tf32, got " +
                         std::to_string(descriptor.selector);
   else

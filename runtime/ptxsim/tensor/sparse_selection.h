@@ -8,17 +8,15 @@
 
 namespace ptxsim {
 
-/// The positions along K of the kept elements of each row of A. A group of four elements keeps two, of tf32 a group of
-/// two keeps one; a nibble of the metadata has their indices in ascending order, of tf32 those of its two halves.
+/// The positions along K of the kept elements of each row of A. A group of four elements keeps two, and its nibble has
+/// their indices in ascending order. A group of two tf32 elements keeps one, and its nibble has the indices of the
+/// 16-bit halves of this element.
 class SparseSelection {
 public:
   /// `kept` elements of each row.
   SparseSelection(NumberFormat format, uint32_t rows, uint32_t kept);
 
-  uint32_t groups() const { return kept / kept_of_group; }
-  /// Bits of the metadata of a row.
-  uint32_t row_bits() const { return 4 * groups(); }
-  /// Sets the groups of a row from `first` on, of which the lowest bits have the first.
+  /// Sets groups [first, first + count) of a row. The lowest four bits of the nibbles are those of the first group.
   void set(uint32_t row, uint32_t first, uint32_t count, uint32_t nibbles);
   uint32_t position(uint32_t row, uint32_t index) const { return positions[size_t{row} * kept + index]; }
   /// "expected ..., got ..." for the first illegal nibble, or empty.
@@ -31,7 +29,7 @@ private:
   std::string wrong;
 };
 
-/// Calls multiply(row, a, b) for each row of A: its kept elements, and the rows of B that they meet.
+/// Calls multiply(row, a, b) for each row of A, with its kept elements and the rows of B at their positions.
 void visit_sparse_rows(const ElementMatrix &left, const ElementMatrix &right, const SparseSelection &selection,
                        const std::function<void(uint32_t, const ElementMatrix &, const ElementMatrix &)> &multiply);
 
