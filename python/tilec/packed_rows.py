@@ -28,7 +28,7 @@ def pack_rows(values: ArrayLike, dtype: DType) -> np.ndarray:
         An array of uint8 whose rows have len(row) * bits / 8 bytes.
 
     Raises:
-        TypeError: another `dtype`, or elements that are no real numbers.
+        TypeError: another `dtype`, or elements other than real numbers.
         ValueError: a NaN, or rows that do not fill whole bytes.
 
     Example:
