@@ -13,7 +13,7 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
 from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
-from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_metadata, wgmma_operand
+from tilec.lowering.layout.wgmma import groups_along_columns, wgmma_accumulator, wgmma_metadata, wgmma_operand
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
@@ -99,8 +99,8 @@ class MatrixUnit:
     # The consumer of the channels that hold the operands.
     consumer: str = THREADS
     accumulates_in_tensor_memory: bool = False
-    # Registers of one thread that an instruction needs at once, by its columns; 0: no more than any other.
-    instruction_registers: Callable[[int], int] = lambda columns: 0
+    # Registers of one thread that an instruction needs at once, by rows, columns and warps; 0: no more than any other.
+    instruction_registers: Callable[[int, int, int], int] = lambda rows, columns, warps: 0
     # Whether operands from registers are swizzled; those that TMA loads always are.
     swizzles_operands: bool = True
     descriptor: DescriptorFormat | None = None
@@ -138,8 +138,9 @@ def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:
     if rows != 64 and rows % 128:
         return f"tcgen05 needs 64 or a multiple of 128 rows, the accumulator has {rows}"
     least = TCGEN05_LEAST_COLUMNS if rows != 64 else 8 * (warps // WARPS_OF_A_GROUP)
-    if not least <= columns <= MAXIMUM_COLUMNS:
-        return f"tcgen05 needs {least} to {MAXIMUM_COLUMNS} columns, the accumulator has {columns}"
+    if columns < least:
+        return f"tcgen05 needs at least {least} columns, the accumulator has {columns}"
+    # Wider accumulators are those of several instructions.
     if columns * max(1, rows // 128) > TENSOR_MEMORY_COLUMNS:
         return (
             f"an accumulator of {rows}x{columns} needs more than the {TENSOR_MEMORY_COLUMNS} columns of tensor memory"
@@ -162,11 +163,19 @@ def _sparse_refusal(rows: int, columns: int, warps: int) -> str | None:
 
 
 def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
-    if rows % (16 * warps):
-        return f"wgmma by {warps} warps needs a multiple of {16 * warps} rows, the accumulator has {rows}"
-    if not 8 <= columns <= MAXIMUM_COLUMNS:
-        return f"wgmma needs 8 to {MAXIMUM_COLUMNS} columns, the accumulator has {columns}"
+    if rows % 64:
+        return f"wgmma needs a multiple of 64 rows, the accumulator has {rows}"
+    groups = groups_along_columns(rows, warps)
+    least, most = groups * 8, groups * MAXIMUM_COLUMNS
+    if not least <= columns <= most:
+        return f"wgmma by {warps} warps needs {least} to {most} columns, the accumulator has {rows}x{columns}"
     return None
+
+
+def _sparse_wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
+    if groups_along_columns(rows, warps) > 1:
+        return f"sparse wgmma by {warps} warps needs a multiple of {16 * warps} rows, the accumulator has {rows}"
+    return _wgmma_refusal(rows, columns, warps)
 
 
 def _mma_sync_step_bytes(element: str) -> int:
@@ -232,7 +241,7 @@ _WGMMA = MatrixUnit(
     accumulator_layout=lambda shape, warps, element: wgmma_accumulator(shape, warps),
     refusal=_wgmma_refusal,
     # The accumulator of a thread (N / 2 registers), and 26 that ptxas 13.5 asks for beside 128 of them (message C7602).
-    instruction_registers=lambda columns: columns // 2 + 26,
+    instruction_registers=lambda rows, columns, warps: columns // groups_along_columns(rows, warps) // 2 + 26,
     descriptor=WGMMA_DESCRIPTOR,
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
     short_sums=frozenset({"f8E4M3FN", "f8E5M2"}),
@@ -241,6 +250,7 @@ _WGMMA = MatrixUnit(
 _WGMMA_SPARSE = replace(
     _WGMMA,
     name="sparse wgmma",
+    refusal=_sparse_wgmma_refusal,
     lhs_layout=None,
     metadata_layout=wgmma_metadata,
 )

@@ -54,7 +54,7 @@ def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
 
 def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
     """The registers per thread that the code of a plan needs with this number of warps, so that none spill."""
-    instructions = map(_instruction_registers, plan.multiplies.values())
+    instructions = (_instruction_registers(each, warps) for each in plan.multiplies.values())
     return max(LEAST_REGISTERS, _peak(entry.body.blocks[0], plan, warps).needed, *instructions)
 
 
@@ -70,8 +70,8 @@ def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
     return next((budgets[0] for budgets in found if budgets is not None), share)
 
 
-def _instruction_registers(multiply: Multiply) -> int:
-    return multiply.unit.instruction_registers(multiply.op.acc.type.shape[1])
+def _instruction_registers(multiply: Multiply, warps: int) -> int:
+    return multiply.unit.instruction_registers(*multiply.op.acc.type.shape, warps)
 
 
 def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> Choice:
@@ -178,7 +178,7 @@ def _missing_registers(plan: MatrixPlan, warps: int) -> tuple[ir.OpView, int] | 
     """The first multiply whose instruction needs more registers than there are, and how many."""
     available = registers_per_thread(block_warps(plan, warps))
     for multiply in plan.multiplies.values():
-        needed = _instruction_registers(multiply)
+        needed = _instruction_registers(multiply, warps)
         if needed > available:
             return multiply.op, needed
     return None

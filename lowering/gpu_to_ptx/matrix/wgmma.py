@@ -8,6 +8,7 @@ from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import (
     Sides,
     block_rows,
+    columns_of_group,
     lhs_registers,
     lhs_side,
     metadata_registers,
@@ -42,7 +43,7 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
     if not op.promote:
         cells = _fenced(lowering, cells)
     sides = Sides(lhs_side(lowering, op, registers), rhs_side(lowering, op), metadata)
-    blocks = tile.shape[0] // block_rows(lowering)
+    blocks = max(1, tile.shape[0] // block_rows(lowering))
     size = len(cells) // blocks
     multiply = _promoted if op.promote else _accumulated
     done: list[ir.Value] = []
@@ -57,7 +58,7 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
 
 def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
     """Adds all steps along K to the accumulator of a block of rows."""
-    columns = op.accumulator.type.shape[1]
+    columns = columns_of_group(lowering, op)
     for step in range(sides.steps):
         cells = _issue(lowering, op, columns, cells, sides, step)
     return cells
@@ -65,7 +66,7 @@ def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: 
 
 def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
     """Adds sums of PROMOTED_ELEMENTS products to the accumulator of a block of rows."""
-    columns = op.accumulator.type.shape[1]
+    columns = columns_of_group(lowering, op)
     is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS and lowering.warps <= _FEW_WARPS
     size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
     steps = PROMOTED_ELEMENTS // sides.step_elements

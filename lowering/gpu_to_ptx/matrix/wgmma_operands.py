@@ -13,7 +13,7 @@ from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack
-from tilec.lowering.layout.wgmma import wgmma_metadata, wgmma_operand
+from tilec.lowering.layout.wgmma import groups_along_columns, wgmma_metadata, wgmma_operand
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP, WGMMA_DESCRIPTOR
 
 ROWS = 64
@@ -122,7 +122,7 @@ class Sides:
 
 
 def block_rows(lowering: Lowering) -> int:
-    """The rows of the accumulator that all warpgroups multiply by one instruction each."""
+    """The rows of the accumulator that all warpgroups multiply by one instruction each, if they divide the rows."""
     return ROWS * (lowering.warps // WARPS_OF_A_GROUP)
 
 
@@ -150,26 +150,52 @@ def metadata_registers(lowering: Lowering, op: WgmmaOp) -> tuple[ir.Value, ...]:
 
 
 def lhs_side(lowering: Lowering, op: WgmmaOp, registers: list[ir.Value]) -> SharedSide | RegisterSide:
-    """The lhs, in the `registers` if there are any."""
+    """The lhs, in the `registers` if there are any, or the descriptor of the rows of the warpgroup."""
     if registers:
         return RegisterSide(registers)
     lhs = MatrixOperand(shared_layout(op.lhs.type), 1)
     start = descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR)
-    return SharedSide(lhs, _group_start(lowering, start, lhs))
+    _, along_rows = _groups(lowering, op)
+    if along_rows == 1:
+        return SharedSide(lhs, start)
+    group = _group(lowering)
+    if along_rows < lowering.warps // WARPS_OF_A_GROUP:
+        group = lowering.b.compute(f"and.b32 $0, $1, {along_rows - 1};", lowering.b.i32, group)
+    return SharedSide(lhs, _moved_by(lowering, start, group, lhs.row_offset(ROWS)))
 
 
 def rhs_side(lowering: Lowering, op: WgmmaOp) -> SharedSide:
-    """The rhs and its descriptor."""
+    """The rhs and the descriptor of the columns of the warpgroup."""
     rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
-    return SharedSide(rhs, descriptor(lowering, lowering.scalar(op.rhs), rhs, WGMMA_DESCRIPTOR))
+    start = descriptor(lowering, lowering.scalar(op.rhs), rhs, WGMMA_DESCRIPTOR)
+    along_columns, along_rows = _groups(lowering, op)
+    if along_columns == 1:
+        return SharedSide(rhs, start)
+    group = _group(lowering)
+    if along_rows > 1:
+        group = lowering.b.compute(f"shr.u32 $0, $1, {along_rows.bit_length() - 1};", lowering.b.i32, group)
+    return SharedSide(rhs, _moved_by(lowering, start, group, rhs.row_offset(columns_of_group(lowering, op))))
 
 
-def _group_start(lowering: Lowering, start: ir.Value, lhs: MatrixOperand) -> ir.Value:
-    """Offsets the descriptor to the 64 rows of the warpgroup."""
-    if lowering.warps == WARPS_OF_A_GROUP:
-        return start
+def columns_of_group(lowering: Lowering, op: WgmmaOp) -> int:
+    """The columns of the accumulator that a warpgroup has."""
+    return op.accumulator.type.shape[1] // _groups(lowering, op)[0]
+
+
+def _groups(lowering: Lowering, op: WgmmaOp) -> tuple[int, int]:
+    """The warpgroups along the columns and along the rows of the accumulator."""
+    along_columns = groups_along_columns(op.accumulator.type.shape[0], lowering.warps)
+    return along_columns, lowering.warps // WARPS_OF_A_GROUP // along_columns
+
+
+def _group(lowering: Lowering) -> ir.Value:
+    """The number of the warpgroup."""
+    return lowering.b.compute("shr.u32 $0, $1, 2;", lowering.b.i32, lowering.warp)
+
+
+def _moved_by(lowering: Lowering, start: ir.Value, number: ir.Value, offset: int) -> ir.Value:
+    """The descriptor with its start address `number` times `offset` bytes further."""
     b = lowering.b
-    group = b.compute("shr.u32 $0, $1, 2;", b.i32, lowering.warp)
-    offset = b.compute(f"mul.lo.u32 $0, $1, {lhs.row_offset(ROWS) >> 4};", b.i32, group)
-    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, offset)
+    units = b.compute(f"mul.lo.u32 $0, $1, {offset >> 4};", b.i32, number)
+    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, units)
     return b.compute("add.s64 $0, $1, $2;", b.i64, start, wide)

@@ -35,8 +35,8 @@ from tilec.lowering.tile.analysis.tile_parts import kept_dimension
 _FEWEST_SLOTS, _SLOTS = 3, 4
 # wgmma has nothing in flight at the end of an inner loop, which costs more than the second of two slots.
 _FEWEST_SLOTS_INSIDE = 2
-# A row of the widest swizzle of shared memory (PTX ISA 5.5.7).
-_ROW_BITS = 1024
+# Rows of the widest swizzle of shared memory and of the next one (PTX ISA 5.5.7).
+_ROW_BITS, _HALF_ROW_BITS = 1024, 512
 _BITS_PER_BYTE = 8
 # The dimension along the depth of each operand.
 _DEPTH = (1, 0)
@@ -64,10 +64,10 @@ class _Multiply:
     op: ir.OpView
     operands: tuple[_Operand, _Operand]
 
-    @property
-    def least_depth(self) -> int:
-        """The elements of a row of the widest swizzle, of the operand with fewer bits."""
-        return _ROW_BITS // min(_element_bits(each.load.tile.type) for each in self.operands)
+    def most_parts(self, row_bits: int) -> int:
+        """The parts whose rows have these bits, of the operand with fewer bits."""
+        least_depth = row_bits // min(_element_bits(each.load.tile.type) for each in self.operands)
+        return self.op.lhs.type.shape[1] // least_depth
 
     @property
     def operations(self) -> list[ir.Operation]:
@@ -98,11 +98,13 @@ def _parts(multiplies: Sequence[_Multiply], fewest_slots: int, shared_bytes: int
     """The parts of the depth of multiplies that share memory; 1 if a ring of whole tiles has enough slots."""
     loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
     slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
-    most = min(each.op.lhs.type.shape[1] // each.least_depth for each in multiplies)
     parts = 1
-    if shared_bytes // slot_bytes < fewest_slots:
-        while 2 * parts <= most and shared_bytes * parts // slot_bytes < _SLOTS:
-            parts *= 2
+    # Narrower rows, which take more copies, are for rings that whole rows leave too short.
+    for row_bits, slots in ((_ROW_BITS, _SLOTS), (_HALF_ROW_BITS, fewest_slots)):
+        most = min(each.most_parts(row_bits) for each in multiplies)
+        if shared_bytes * parts // slot_bytes < fewest_slots:
+            while 2 * parts <= most and shared_bytes * parts // slot_bytes < slots:
+                parts *= 2
     return parts
 
 
