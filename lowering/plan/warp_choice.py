@@ -71,7 +71,8 @@ def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
 
 
 def _instruction_registers(multiply: Multiply, warps: int) -> int:
-    return multiply.unit.instruction_registers(*multiply.op.acc.type.shape, warps)
+    rows, columns = multiply.op.acc.type.shape
+    return multiply.unit.instruction_registers(rows, columns, warps)
 
 
 def choose_warps(entry: ir.OpView, plans: dict[int, MatrixPlan], hint: int | None = None) -> Choice:

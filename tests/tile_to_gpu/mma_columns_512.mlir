@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// A tcgen05 multiply has at most 256 columns.
+// Two instructions of tcgen05, which has at most 256 columns, multiply side by side.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -22,5 +22,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.mma_sync
-// CHECK: remark: the multiply is done by mma.sync: tcgen05 needs 16 to 256 columns, the accumulator has 512 [matrix-unit]
+// CHECK: tile_gpu.tcgen05_mma
+// CHECK-NOT: [matrix-unit]
