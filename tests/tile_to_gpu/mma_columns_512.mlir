@@ -22,5 +22,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.tcgen05_mma
-// CHECK-NOT: [matrix-unit]
+// CHECK: tile_gpu.multiply {{.*}} -> !tensor_128x512xf32
+// CHECK-NOT: the multiply is done by
