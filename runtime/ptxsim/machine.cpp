@@ -80,6 +80,11 @@ uint32_t Machine::dynamic_shared_offset() const { return uint32_t(dynamic_shared
 
 uint32_t Machine::shared_bytes() const { return dynamic_shared_offset() + options.dynamic_shared_bytes; }
 
+void Machine::unconfirmed(const Origin &origin, const std::string &behaviour) {
+  if (!options.allow_unconfirmed)
+    trap(origin, trap_kind::unconfirmed, behaviour + ": NVIDIA does not document this (allow_unconfirmed permits it)");
+}
+
 void Machine::trap(const Origin &origin, const char *kind, const std::string &message, std::vector<std::string> notes) {
   Trap result;
   result.kind = kind;

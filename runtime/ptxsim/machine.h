@@ -187,6 +187,8 @@ public:
   uint32_t dynamic_shared_offset() const;
   [[noreturn]] void trap(const Origin &origin, const char *kind, const std::string &message,
                          std::vector<std::string> notes = {});
+  /// Traps "unconfirmed" unless the run allows undocumented behaviour.
+  void unconfirmed(const Origin &origin, const std::string &behaviour);
   std::vector<uint64_t> opcode_counts; // warp instructions, by row
   std::vector<uint64_t> lane_counts;   // thread instructions, by row
 

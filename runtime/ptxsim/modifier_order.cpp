@@ -49,6 +49,7 @@ const NameWords name_words[] = {
     {"mbarrier.arrive_drop", {"expect_tx"}},
     {"mbarrier.test_wait", {"parity"}},
     {"mbarrier.try_wait", {"parity"}},
+    {"tcgen05.mma", {"ws"}},
 };
 
 /// A modifier of `earlier` precedes those of `later`, in instructions with the modifier `with` (empty: in all).

@@ -432,9 +432,6 @@ void Warp::trap_lane(uint32_t lane, const char *kind, const std::string &message
   machine.trap(origin(lane), kind, message, std::move(notes));
 }
 
-void Warp::unconfirmed(const std::string &behaviour) {
-  if (!machine.options.allow_unconfirmed)
-    trap(trap_kind::unconfirmed, behaviour + ": NVIDIA does not document this (allow_unconfirmed permits it)");
-}
+void Warp::unconfirmed(const std::string &behaviour) { machine.unconfirmed(origin(first_lane()), behaviour); }
 
 } // namespace ptxsim

@@ -31,6 +31,8 @@ ACCEPTED = [
     "add.ftz.rn.f32 %f1, %f2, %f3;",
     "ld.v2.global.b32 {%r1, %r2}, [%rd1];",
     "cp.async.ca.shared.global [%r1], [%rd1], 4;",
+    "tcgen05.mma.ws.cta_group::1.sp.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
+    "tcgen05.mma.ashift.cta_group::1.kind::f16 [%r1], [%r3], %rd2, %r2, %p1;",
 ]
 REFUSED = {
     "mul.u32.wide %rd1, %r2, %r3;": ".wide directly after 'mul'",
@@ -44,6 +46,7 @@ REFUSED = {
     "barrier.cta.aligned.arrive 1, 64;": ".arrive directly after 'barrier.cta'",
     "mbarrier.try_wait.shared::cta.parity.b64 %p1, [%r1], %r2;": ".parity directly after 'mbarrier.try_wait'",
     "mbarrier.arrive.b64.expect_tx _, [%r1], 16;": ".expect_tx directly after 'mbarrier.arrive'",
+    "tcgen05.mma.sp.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;": ".ws directly after 'tcgen05.mma'",
     "cp.async.ca.global.shared [%r1], [%rd1], 4;": ".shared before .global",
     "cp.async.bulk.shared::cta.global.bulk_group [%rd1], [%r1], 16;": ".global before .shared::cta",
     "createpolicy.fractional.L2::evict_first.L2::evict_last.b64 %rd1;": "as second priority",

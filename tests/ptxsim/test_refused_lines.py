@@ -68,6 +68,32 @@ REFUSED = {
     f"tcgen05.mma.cta_group::1.kind::mxf4nvf4.block_scale {SCALES}": (
         "expected .scale_vec::2X, .scale_vec::4X, .block32 or .block16 with kind mxf4nvf4"
     ),
+    "tcgen05.mma.ws.cta_group::2.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;": (
+        "expected .ws without .cta_group::2, block scaling and .ashift"
+    ),
+    "tcgen05.mma.ws.cta_group::1.kind::f16.ashift [%r1], [%r3], %rd2, %r2, %p1;": (
+        "expected .ws without .cta_group::2, block scaling and .ashift"
+    ),
+    f"tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale.ashift {SCALES}": "expected .ashift without block scaling",
+    "tcgen05.mma.cta_group::1.kind::f16.ashift [%r1], %rd1, %rd2, %r2, %p1;": (
+        "expected A in tensor memory with .ashift, as [%r1]"
+    ),
+    "tcgen05.mma.cta_group::1.kind::f16.ashift.collector::a::use [%r1], [%r3], %rd2, %r2, %p1;": (
+        "expected collector usage lastuse or discard with .ashift, got .use"
+    ),
+    "tcgen05.mma.cta_group::1.kind::f16.collector::b0::use [%r1], %rd1, %rd2, %r2, %p1;": (
+        "expected collector a without .ws, got .b0::use"
+    ),
+    "tcgen05.mma.ws.cta_group::1.kind::f16.collector::a::use [%r1], %rd1, %rd2, %r2, %p1;": (
+        "expected a collector of b0 to b3 with .ws, got .a::use"
+    ),
+    "tcgen05.mma.cta_group::1.kind::f16.collector::a::keep [%r1], %rd1, %rd2, %r2, %p1;": (
+        "expected fill, use, lastuse or discard of a collector, got .a::keep"
+    ),
+    "tcgen05.mma.cta_group::1.kind::f8f6f4 [%r1], %rd1, %rd2, %r2, %p1, 3;": (
+        "expected scale-input-d with kinds f16 and tf32 only"
+    ),
+    "tcgen05.mma.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1, 16;": "expected a scale-input-d of 0 to 15",
     "tcgen05.cp.cta_group::1.64x128b [%r1], %rd1;": "expected a shape of tcgen05.cp and its multicast modifier",
     "tcgen05.ld.sync.aligned.8x8b.x2.b32 {%r1, %r2}, [%r3];": "expected a shape of tcgen05.ld and tcgen05.st",
     "tcgen05.ld.sync.aligned.16x256b.x64.b32 {%r1}, [%r3];": "a repeat modifier with at most 128 registers",
@@ -126,6 +152,7 @@ UNSUPPORTED = {
     "tcgen05.mma.cta_group::1.kind::f64 [%r1], %rd1, %rd2, %r2, %p1;": (
         "a kind of tcgen05.mma other than f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 and mxf4nvf4"
     ),
+    "tcgen05.mma.cta_group::1.kind::i8 [%r1], %rd1, %rd2, %r2, %p1, 3;": "scale-input-d with kind i8",
     "cp.async.bulk.global.shared::cta.bulk_group.cp_mask [%rd1], [%r1], 16, %h1;": "cp.async.bulk with .cp_mask",
 }
 

@@ -47,6 +47,10 @@ tcgen05.mma.cta_group::1.kind::f16.collector::a::fill [%r1], %rd1, %rd2, %r2, {%
 tcgen05.mma.cta_group::2.kind::tf32 [%r1+8], [%r2], %rd2, %r2, !%p1;
 tcgen05.mma.sp.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;
 tcgen05.mma.sp.cta_group::1.kind::i8 [%r1], [%r4], %rd2, [%r3], %r2, {%r1, %r2, %r3, %r4}, %p1;
+tcgen05.mma.sp.cta_group::1.kind::f16.ashift [%r1], [%r4], %rd2, [%r3], %r2, {%r1, %r2, %r3, %r4}, %p1;
+tcgen05.mma.cta_group::2.kind::tf32.ashift.collector::a::lastuse [%r1], [%r2], %rd2, %r2, !%p1, 15;
+tcgen05.mma.ws.cta_group::1.kind::f16.collector::b3::fill [%r1], %rd1, %rd2, %r2, %p1, %rd3;
+tcgen05.mma.ws.sp.cta_group::1.kind::i8 [%r1], [%r4], %rd2, [%r3], %r2, !%p1, 0x8000000000;
 tcgen05.mma.cta_group::1.kind::mxf8f6f4.block_scale [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;
 tcgen05.mma.cta_group::1.kind::mxf4.block_scale.block32 [%r1], %rd1, %rd2, %r2, [%r3], [%r4], %p1;
 tcgen05.mma.cta_group::2.kind::mxf4nvf4.block_scale.block16.collector::a::use \
@@ -98,7 +102,6 @@ def test_random_edits_of_the_text_do_not_crash():
     [
         "tcgen05.mma.sp.cta_group::1.kind::mxf4.block_scale [%r1], %rd1, %rd2, [%r3], %r2, [%r3], [%r4], %p1;",
         "tcgen05.mma.sp.cta_group::2.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
-        "tcgen05.mma.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, %r2, %p1;",
         "mma.sync.aligned.m16n8k256.row.col.s32.b1.b1.s32.and.popc "
         "{%r1, %r2, %r5, %r6}, {%r3, %r4, %r5, %r6}, {%r7, %r8}, {%r1, %r2, %r3, %r4};",
         "ldmatrix.sync.aligned.m16n16.x1.trans.shared.b8 {%r1, %r2}, [%r3];",

@@ -1,5 +1,7 @@
 #include "tensor/accumulator_layout.h"
 
+#include "tensor/tensor_memory.h"
+
 namespace ptxsim {
 
 std::vector<AccumulatorRun> accumulator_runs(uint32_t rows, uint32_t columns, uint32_t cta_group, uint32_t half) {
@@ -16,6 +18,15 @@ std::vector<AccumulatorRun> accumulator_runs(uint32_t rows, uint32_t columns, ui
       runs.push_back({row, columns / 2, columns / 2, cta, own + 64, 0});
     }
   }
+  return runs;
+}
+
+std::vector<AccumulatorRun> weight_stationary_runs(uint32_t rows, uint32_t columns) {
+  std::vector<AccumulatorRun> runs;
+  const uint32_t groups = TensorMemory::lanes / rows, part = columns / groups;
+  for (uint32_t group = 0; group < groups; ++group)
+    for (uint32_t row = 0; row < rows; ++row)
+      runs.push_back({row, group * part, part, 0, group * rows + row, 0});
   return runs;
 }
 

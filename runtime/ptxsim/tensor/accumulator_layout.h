@@ -18,6 +18,9 @@ struct AccumulatorRun {
 /// is the lane of the address, 0 or 16.
 std::vector<AccumulatorRun> accumulator_runs(uint32_t rows, uint32_t columns, uint32_t cta_group, uint32_t half);
 
+/// The same for tcgen05.mma.ws: layouts D, E and G. Each group of `rows` lanes has a part of the columns.
+std::vector<AccumulatorRun> weight_stationary_runs(uint32_t rows, uint32_t columns);
+
 /// The lane that holds row `row` of an A operand in tensor memory, the same as for D.
 inline uint32_t operand_lane(uint32_t row, uint32_t rows_of_cta, uint32_t half) {
   return rows_of_cta == 64 ? row % 16 + row / 16 * 32 + half : row;

@@ -66,7 +66,19 @@ std::string shape_violation(const InstructionDescriptor &descriptor, uint32_t ct
 
 bool transposable(NumberFormat format) { return element_bits(format) >= 8; }
 
-std::string violation_of(const InstructionDescriptor &descriptor, uint32_t cta_group) {
+/// The shapes of tcgen05.mma.ws. A transposed B of 8-bit elements needs a multiple of 16 columns, which all of them
+/// are.
+std::string weight_stationary_violation(const InstructionDescriptor &descriptor) {
+  if (descriptor.rows != 32 && descriptor.rows != 64 && descriptor.rows != 128)
+    return "expected M 32, 64 or 128 with .ws, got " + std::to_string(descriptor.rows);
+  const uint32_t most = descriptor.sparse ? 128 : 256;
+  if (descriptor.columns != 64 && descriptor.columns != 128 && descriptor.columns != most)
+    return "expected N 64, 128" + std::string(descriptor.sparse ? "" : " or 256") + " with .ws, got " +
+           std::to_string(descriptor.columns);
+  return "";
+}
+
+std::string violation_of(const InstructionDescriptor &descriptor, uint32_t cta_group, bool weight_stationary = false) {
   if (descriptor.kind == TensorKind::I8 && (descriptor.negate_a || descriptor.negate_b))
     return "expected no negation with kind i8, got the negate bit set";
   if (descriptor.kind != TensorKind::I8 && descriptor.saturate)
@@ -74,7 +86,7 @@ std::string violation_of(const InstructionDescriptor &descriptor, uint32_t cta_g
   if ((descriptor.transpose_a && !transposable(descriptor.a)) ||
       (descriptor.transpose_b && !transposable(descriptor.b)))
     return "expected K-major matrices of 4-bit and 6-bit elements, got the transpose bit set";
-  return shape_violation(descriptor, cta_group);
+  return weight_stationary ? weight_stationary_violation(descriptor) : shape_violation(descriptor, cta_group);
 }
 
 /// The problem with the format and the ids of the scale factors, or an empty string.
@@ -131,14 +143,16 @@ uint32_t InstructionDescriptor::depth() const {
   }
 }
 
-DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind, uint32_t cta_group) {
+DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind, uint32_t cta_group,
+                                                 bool weight_stationary) {
   DecodedInstruction decoded;
   InstructionDescriptor &descriptor = decoded.descriptor;
   descriptor.kind = kind;
   decode_common_fields(bits, descriptor);
   descriptor.saturate = bits_of(bits, 3, 1);
   descriptor.rows = bits_of(bits, 24, 5) << 4;
-  descriptor.maximum_shift = bits_of(bits, 30, 2);
+  constexpr uint32_t maximum_shifts[] = {0, 8, 16, 32};
+  descriptor.maximum_shift = maximum_shifts[bits_of(bits, 30, 2)];
   if (!decode_operand_formats(bits, decoded))
     return decoded;
   if (kind == TensorKind::F16 && descriptor.a != descriptor.b) {
@@ -155,7 +169,7 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
   const uint32_t largest_selector = kind == TensorKind::F16 || kind == TensorKind::TF32 ? 1 : 0;
   if (bits_of(bits, 6, 1) || bits_of(bits, 23, 1) || bits_of(bits, 29, 1))
     decoded.violation = "expected bits 6, 23 and 29 of the instruction descriptor to be zero";
-  else if (descriptor.maximum_shift)
+  else if (descriptor.maximum_shift && !weight_stationary)
     decoded.violation = "expected bits 30 and 31 (maximum shift of .ws) of the instruction descriptor to be zero";
   else if (!descriptor.sparse && descriptor.selector)
     decoded.violation = "expected bits 0 and 1 (sparsity selector) of a dense instruction descriptor to be zero";
@@ -163,7 +177,7 @@ DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind,
     decoded.violation = "expected a sparsity selector of 0, or of 1 with kinds f16 and tf32, got " +
                         std::to_string(descriptor.selector);
   else
-    decoded.violation = violation_of(descriptor, cta_group);
+    decoded.violation = violation_of(descriptor, cta_group, weight_stationary);
   return decoded;
 }
 

@@ -31,7 +31,7 @@ struct InstructionDescriptor {
   bool negate_a = false, negate_b = false;
   bool transpose_a = false, transpose_b = false; ///< MN-major
   uint32_t rows = 0, columns = 0;                ///< M and N
-  uint32_t maximum_shift = 0;                    ///< of .ws
+  uint32_t maximum_shift = 0;                    ///< of .ws: the columns by which a mask may shift B
   BlockScaling scaling;
 
   /// The elements of a row of A: 32 bytes.
@@ -47,8 +47,9 @@ struct DecodedInstruction {
   std::string violation; ///< "expected ..., got ...", or empty
 };
 
-/// Checks types, shapes and reserved bits for one CTA (`cta_group` 1) or a pair (2).
-DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind, uint32_t cta_group);
+/// Checks types, shapes and reserved bits for one CTA (`cta_group` 1) or a pair (2), or for tcgen05.mma.ws.
+DecodedInstruction decode_instruction_descriptor(uint32_t bits, TensorKind kind, uint32_t cta_group,
+                                                 bool weight_stationary = false);
 
 /// The same for the kinds with block scaling, of which an instruction has `blocks` blocks along K.
 DecodedInstruction decode_block_scaled_descriptor(uint32_t bits, TensorKind kind, uint32_t blocks, uint32_t cta_group);

@@ -9,9 +9,6 @@
 namespace ptxsim {
 namespace {
 
-/// Columns of an A operand in tensor memory: 32 bytes of a row.
-constexpr uint32_t operand_columns = 8;
-
 /// The upper half of a cell that holds a 16-bit result is undefined; a pattern makes reads of it visible.
 constexpr uint32_t undefined_half = 0xdead0000;
 
@@ -74,8 +71,12 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
     if (!a_in_tensor_memory)
       check_operand_read(warp, cta, a, shared_actor, lane);
     check_operand_read(warp, cta, b, shared_actor, lane);
-    for (uint32_t row = 0; a_in_tensor_memory && row < a.rows; row += 16)
-      check_region(warp, cta, {operand_lane(row, a.rows, a_address.lane), 16, a_address.column, operand_columns}, false,
+    for (uint32_t group = 0; a_in_tensor_memory && group < lane_groups(); ++group)
+      for (uint32_t row = 0; row < a.rows; row += 16)
+        check_region(warp, cta, {a_lane(row, group), 16, a_address.column, TensorMemory::operand_columns}, false,
+                     tensor_actor, lane);
+    if (shifts_a)
+      check_region(warp, cta, {0, TensorMemory::lanes, a_address.column, TensorMemory::operand_columns}, true,
                    tensor_actor, lane);
     if (descriptor.scaling.blocks) {
       const uint32_t a_columns = scale_columns(a.rows), b_columns = scale_columns(runs.front().count);
@@ -95,19 +96,37 @@ void Tcgen05Mma::check(Warp &warp, const Actor &shared_actor, const Actor &tenso
   }
 }
 
-void Tcgen05Mma::load_a(ElementMatrix &matrix) const {
+/// The lane of tensor memory with row `row` of a CTA's part of A, of the copy for this group of lanes.
+uint32_t Tcgen05Mma::a_lane(uint32_t row, uint32_t group) const {
+  return weight_stationary ? group * a.rows + row : operand_lane(row, a.rows, a_address.lane);
+}
+
+void Tcgen05Mma::load_a(ElementMatrix &matrix, uint32_t group) const {
   for (uint32_t index = 0; index < ctas.size(); ++index) {
     if (!a_in_tensor_memory) {
       load_operand(a, ctas[index]->shared.data(), matrix, index * a.rows, false);
       continue;
     }
     for (uint32_t row = 0; row < a.rows; ++row) {
-      const uint32_t *cells =
-          ctas[index]->tensor_memory->lane(operand_lane(row, a.rows, a_address.lane)) + a_address.column;
+      const uint32_t *cells = ctas[index]->tensor_memory->lane(a_lane(row, group)) + a_address.column;
       for (uint32_t k = 0; k < a.depth; ++k)
         matrix.set(index * a.rows + row, k, element_in_cells(cells, k, a.format, a.packed));
     }
   }
+}
+
+/// B, of which a mask of .ws shifts and clears columns.
+ElementMatrix Tcgen05Mma::load_b() const {
+  ElementMatrix matrix(b.format, b.depth, cta_group() * b.rows, b.negate);
+  for (uint32_t index = 0; index < ctas.size(); ++index)
+    load_operand(b, ctas[index]->shared.data(), matrix, index * b.rows, true);
+  if (!weight_stationary)
+    return matrix;
+  ElementMatrix columns = part_of(matrix, 0, b.depth, column_mask.shift - b.begin, descriptor.columns);
+  for (uint32_t n = 0; n < column_mask.zero.size(); ++n)
+    for (uint32_t k = 0; column_mask.zero[n] && k < b.depth; ++k)
+      columns.set(k, n, 0);
+  return columns;
 }
 
 /// The factors in the lanes of one warp: number i is in lane i % 32 of column i / 32.
@@ -147,11 +166,11 @@ TensorRegion Tcgen05Mma::metadata_region() const {
 
 /// A cell has 32 bits of the row of its lane, or 16 bits of each of the rows r and r + 8: in lane r of sixteen those of
 /// the lower half of K, in lane r + 8 those of the upper half.
-SparseSelection Tcgen05Mma::read_metadata(const Origin &origin) const {
+SparseSelection Tcgen05Mma::read_metadata(const Origin &origin, uint32_t group) const {
   SparseSelection selection(a.format, a.rows, a.depth);
   const TensorRegion region = metadata_region();
-  for (uint32_t lane = 0; lane < TensorMemory::lanes; ++lane) {
-    const uint32_t *cells = ctas[0]->tensor_memory->lane(lane) + region.column;
+  for (uint32_t lane = 0; lane < a.rows; ++lane) {
+    const uint32_t *cells = ctas[0]->tensor_memory->lane(group * a.rows + lane) + region.column;
     if (region.column_count == 2) {
       selection.set(lane, 0, 8, cells[0]);
       selection.set(lane, 8, 8, cells[1]);
@@ -174,30 +193,49 @@ void Tcgen05Mma::multiply_add(const ElementMatrix &left, const ElementMatrix &ri
     fused_multiply_add(left, right, addend, sums, descriptor.columns, rule);
 }
 
+/// Traps if scale-input-d makes this element of D subnormal: the manual does not state how it is rounded.
+void Tcgen05Mma::check_addend(const Origin &origin, uint32_t cell) const {
+  const bool half = descriptor.d == NumberFormat::F16;
+  const uint32_t magnitude = cell & (half ? 0x7fff : 0x7fffffff), exponent = magnitude >> (half ? 10 : 23);
+  if (rule.scale_exponent && magnitude && exponent <= static_cast<uint32_t>(rule.scale_exponent))
+    ctas[0]->machine.unconfirmed(origin, "scale-input-d that makes an element of D subnormal");
+}
+
+/// Adds the columns of the product that are in one group of lanes.
+void Tcgen05Mma::multiply_group(const Origin &origin, const ElementMatrix &left, const ElementMatrix &right,
+                                uint32_t group, uint32_t *sums) const {
+  if (!descriptor.sparse)
+    return multiply_add(left, right, accumulate ? sums : nullptr, sums);
+  visit_sparse_rows(left, right, read_metadata(origin, group),
+                    [&](uint32_t row, const ElementMatrix &x, const ElementMatrix &y) {
+                      uint32_t *d = &sums[size_t{row} * descriptor.columns];
+                      multiply_add(x, y, accumulate ? d : nullptr, d);
+                    });
+}
+
 void Tcgen05Mma::perform(const Origin &origin) const {
   ElementMatrix left(a.format, descriptor.rows, a.depth, a.negate);
-  ElementMatrix right(b.format, b.depth, descriptor.columns, b.negate);
-  load_a(left);
-  for (uint32_t index = 0; index < ctas.size(); ++index)
-    load_operand(b, ctas[index]->shared.data(), right, index * b.rows, true);
+  const ElementMatrix right = load_b();
   std::vector<uint32_t> sums(size_t{descriptor.rows} * descriptor.columns);
   const auto cells_of = [&](const AccumulatorRun &run) {
     return ctas[run.cta]->tensor_memory->lane(run.lane) + d_address.column + run.column;
   };
   for (const AccumulatorRun &run : runs)
-    if (accumulate)
-      std::copy_n(cells_of(run), run.count, &sums[size_t{run.row} * descriptor.columns + run.first]);
-  const uint32_t *addend = accumulate ? sums.data() : nullptr;
-  if (descriptor.scaling.blocks)
-    multiply_block_scaled(left, right, sums.data());
-  else if (descriptor.sparse)
-    visit_sparse_rows(left, right, read_metadata(origin),
-                      [&](uint32_t row, const ElementMatrix &x, const ElementMatrix &y) {
-                        uint32_t *d = &sums[size_t{row} * descriptor.columns];
-                        multiply_add(x, y, accumulate ? d : nullptr, d);
-                      });
-  else
-    multiply_add(left, right, addend, sums.data());
+    for (uint32_t n = 0; accumulate && n < run.count; ++n) {
+      if (!is_disabled(run.cta, run.lane))
+        check_addend(origin, cells_of(run)[n]);
+      sums[size_t{run.row} * descriptor.columns + run.first + n] = cells_of(run)[n];
+    }
+  const uint32_t groups = lane_groups(), width = descriptor.columns / groups;
+  for (uint32_t group = 0; group < groups; ++group) {
+    load_a(left, group);
+    if (descriptor.scaling.blocks)
+      multiply_block_scaled(left, right, sums.data());
+    else if (groups == 1)
+      multiply_group(origin, left, right, group, sums.data());
+    else
+      multiply_group(origin, left, part_of(right, 0, right.rows, group * width, width), group, &sums[group * width]);
+  }
   const uint32_t undefined = descriptor.d == NumberFormat::F16 ? undefined_half : 0;
   for (const AccumulatorRun &run : runs) {
     if (is_disabled(run.cta, run.lane))
@@ -206,6 +244,9 @@ void Tcgen05Mma::perform(const Origin &origin) const {
     for (uint32_t n = 0; n < run.count; ++n)
       cells[n] = sums[size_t{run.row} * descriptor.columns + run.first + n] | undefined;
   }
+  for (Cta *cta : ctas)
+    if (shifts_a)
+      cta->tensor_memory->shift_down(0, a_address.column);
 }
 
 } // namespace ptxsim

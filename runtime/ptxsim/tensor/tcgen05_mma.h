@@ -7,6 +7,7 @@
 #include "tensor/operand_matrix.h"
 #include "tensor/sparse_selection.h"
 #include "tensor/tensor_core.h"
+#include "tensor/zero_column_mask.h"
 
 #include <array>
 
@@ -21,11 +22,16 @@ struct Tcgen05Mma {
   TensorAddress a_scales{0}, b_scales{0}; ///< of the kinds with block scaling
   TensorAddress metadata{0};              ///< of a sparse A
   bool accumulate = false;
+  bool weight_stationary = false; ///< .ws: lanes beyond the rows of A have further columns of the product
+  bool shifts_a = false;          ///< .ashift: A moves by one lane after the multiply
+  ZeroColumnMask column_mask;     ///< of .ws
   SumRule rule;
   std::vector<AccumulatorRun> runs;
   std::array<std::array<uint32_t, 4>, 2> disabled{}; ///< output lanes, by CTA
 
   uint32_t cta_group() const { return static_cast<uint32_t>(ctas.size()); }
+  /// The groups of lanes of tensor memory that have columns of their own, and copies of A and of its metadata.
+  uint32_t lane_groups() const { return weight_stationary ? TensorMemory::lanes / descriptor.rows : 1; }
   bool is_disabled(uint32_t cta, uint32_t lane) const { return disabled[cta][lane / 32] >> lane % 32 & 1; }
 
   /// Traps unless the operation may read its operands and write its accumulator.
@@ -35,9 +41,14 @@ struct Tcgen05Mma {
   void perform(const Origin &origin) const;
 
 private:
-  void load_a(ElementMatrix &matrix) const;
+  uint32_t a_lane(uint32_t row, uint32_t group) const;
+  void load_a(ElementMatrix &matrix, uint32_t group) const;
+  ElementMatrix load_b() const;
   TensorRegion metadata_region() const;
-  SparseSelection read_metadata(const Origin &origin) const;
+  SparseSelection read_metadata(const Origin &origin, uint32_t group) const;
+  void check_addend(const Origin &origin, uint32_t cell) const;
+  void multiply_group(const Origin &origin, const ElementMatrix &left, const ElementMatrix &right, uint32_t group,
+                      uint32_t *sums) const;
   void multiply_add(const ElementMatrix &left, const ElementMatrix &right, const uint32_t *addend,
                     uint32_t *sums) const;
   void multiply_block_scaled(const ElementMatrix &left, const ElementMatrix &right, uint32_t *sums) const;

@@ -10,23 +10,28 @@ namespace ptxsim {
 namespace {
 
 /// ScaleOperand is of scale-input-d; the scale factors of `Blocks` blocks along K are operands 4 and 5.
-/// The metadata of a sparse A is operand 3, before the instruction descriptor.
-enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast, Blocks, Sparse };
+/// The metadata of a sparse A is operand 3, before the instruction descriptor. MaskOperand is of the disabled output
+/// lanes or, with .ws, of the zero-column mask. Form has the flags below.
+enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast, Blocks, Form };
+enum FormFlag : int32_t { Sparse = 1, WeightStationary = 2, ShiftsA = 4 };
+
+bool has(const Instruction &in, FormFlag flag) { return in.settings[Form] & flag; }
 
 InstructionDescriptor read_instruction_descriptor(Warp &warp, const Instruction &in, uint32_t lane) {
-  const Operand &operand = in.operands[in.settings[Sparse] ? 4 : 3];
+  const Operand &operand = in.operands[has(in, Sparse) ? 4 : 3];
   warp.require(operand);
   const uint32_t bits = warp.lanes<uint32_t>(operand)[lane];
   const auto kind = static_cast<TensorKind>(in.settings[Kind]);
   const uint32_t blocks = in.settings[Blocks], cta_group = in.settings[CtaGroup];
-  const DecodedInstruction decoded = blocks ? decode_block_scaled_descriptor(bits, kind, blocks, cta_group)
-                                            : decode_instruction_descriptor(bits, kind, cta_group);
+  const DecodedInstruction decoded =
+      blocks ? decode_block_scaled_descriptor(bits, kind, blocks, cta_group)
+             : decode_instruction_descriptor(bits, kind, cta_group, has(in, WeightStationary));
   if (!decoded.violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
-  if (decoded.descriptor.sparse != (in.settings[Sparse] != 0))
+  if (decoded.descriptor.sparse != has(in, Sparse))
     warp.trap_lane(lane, trap_kind::descriptor,
-                   in.settings[Sparse] ? "expected the sparsity bit of tcgen05.mma.sp to be one"
-                                       : "expected the sparsity bit of tcgen05.mma without .sp to be zero");
+                   has(in, Sparse) ? "expected the sparsity bit of tcgen05.mma.sp to be one"
+                                   : "expected the sparsity bit of tcgen05.mma without .sp to be zero");
   return decoded.descriptor;
 }
 
@@ -61,7 +66,7 @@ void read_a(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
 
 /// PTX ISA: layouts of 64 rows begin at lane 0 or 16, the same for A and D; all others at lane 0.
 void check_lanes(Warp &warp, const Tcgen05Mma &mma, uint32_t lane) {
-  const uint32_t second = mma.a.rows == 64 && mma.cta_group() == 1 ? 16 : 0;
+  const uint32_t second = mma.a.rows == 64 && mma.cta_group() == 1 && !mma.weight_stationary ? 16 : 0;
   const uint32_t at = mma.d_address.lane;
   if (at != 0 && at != second)
     warp.trap_lane(lane, trap_kind::tensor_memory,
@@ -73,6 +78,34 @@ void check_lanes(Warp &warp, const Tcgen05Mma &mma, uint32_t lane) {
                        std::to_string(mma.a_address.lane));
   if (mma.a_in_tensor_memory && mma.a.rows == 64 && mma.cta_group() == 2)
     warp.unconfirmed("A in tensor memory with M 128 of a CTA pair");
+  if (mma.a_in_tensor_memory && mma.lane_groups() > 1)
+    warp.unconfirmed("A in tensor memory with M " + std::to_string(mma.a.rows) + " of tcgen05.mma.ws");
+  if (mma.shifts_a && mma.descriptor.rows != 128 && mma.descriptor.rows != 256)
+    warp.trap_lane(lane, trap_kind::descriptor,
+                   "expected M 128 or 256 with .ashift, got " + std::to_string(mma.descriptor.rows));
+}
+
+/// The zero-column mask of .ws, and the columns of B that it selects.
+void read_column_mask(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
+  if (in.settings[MaskOperand] == 0)
+    return;
+  const Operand &operand = in.operands[in.settings[MaskOperand]];
+  warp.require(operand);
+  DecodedColumnMask decoded =
+      decode_zero_column_mask(warp.lanes<uint64_t>(operand)[lane], mma.descriptor.columns, mma.lane_groups());
+  if (!decoded.violation.empty())
+    warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
+  const uint32_t most = std::min(mma.descriptor.maximum_shift, mma.descriptor.rows == 32 ? 16u : 32u);
+  if (decoded.mask.shift > most)
+    warp.trap_lane(lane, trap_kind::descriptor,
+                   "expected a shift of B of at most " + std::to_string(most) +
+                       " columns (bits 30 and 31 of the instruction descriptor, and 16 with M 32), got " +
+                       std::to_string(decoded.mask.shift));
+  mma.column_mask = std::move(decoded.mask);
+  // An MN-major B is read in units of several columns.
+  const uint32_t step = mma.b.depth_major ? 1 : mma.b.unit_elements(), shift = mma.column_mask.shift;
+  mma.b.begin = shift / step * step;
+  mma.b.rows = (shift + mma.descriptor.columns + step - 1) / step * step - mma.b.begin;
 }
 
 void read_disabled_lanes(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
@@ -96,7 +129,9 @@ TensorAddress read_scale_address(Warp &warp, const Operand &operand, uint32_t la
 
 /// CUTLASS and JAX have metadata of 128 rows; that of 64 rows is not public.
 void read_metadata_address(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32_t lane) {
-  if (mma.a.rows != 128)
+  if (mma.weight_stationary && mma.a.rows != 128)
+    warp.unconfirmed("the metadata of tcgen05.mma.ws.sp with M " + std::to_string(mma.a.rows));
+  else if (mma.a.rows != 128)
     warp.trap_lane(lane, trap_kind::unsupported, "tcgen05.mma.sp with M " + std::to_string(mma.a.rows));
   mma.metadata = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[3], lane)));
   if (mma.metadata.lane || mma.metadata.column % 2)
@@ -110,6 +145,8 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   mma.ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
   mma.descriptor = read_instruction_descriptor(warp, in, lane);
   const InstructionDescriptor &d = mma.descriptor;
+  mma.weight_stationary = has(in, WeightStationary);
+  mma.shifts_a = has(in, ShiftsA);
   mma.d_address = TensorAddress(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
   read_a(warp, in, mma, lane);
   mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.b_depth(), d.transpose_b, d.negate_b,
@@ -117,19 +154,20 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   check_lanes(warp, mma, lane);
   if (d.sparse)
     read_metadata_address(warp, in, mma, lane);
-  read_disabled_lanes(warp, in, mma, lane);
+  if (mma.weight_stationary)
+    read_column_mask(warp, in, mma, lane);
+  else
+    read_disabled_lanes(warp, in, mma, lane);
   if (d.scaling.blocks) {
     mma.a_scales = read_scale_address(warp, in.operands[4], lane);
     mma.b_scales = read_scale_address(warp, in.operands[5], lane);
   }
   mma.accumulate = warp.predicate(in.operands[in.settings[AccumulateOperand]]) >> lane & 1;
   mma.rule.result = d.d;
-  if (in.settings[ScaleOperand]) {
+  if (in.settings[ScaleOperand])
     mma.rule.scale_exponent = static_cast<int>(in.operands[in.settings[ScaleOperand]].value);
-    if (mma.rule.scale_exponent)
-      warp.unconfirmed("the rounding of scale-input-d");
-  }
-  mma.runs = accumulator_runs(d.rows, d.columns, mma.cta_group(), mma.d_address.lane);
+  mma.runs = mma.weight_stationary ? weight_stationary_runs(d.rows, d.columns)
+                                   : accumulator_runs(d.rows, d.columns, mma.cta_group(), mma.d_address.lane);
   return mma;
 }
 
@@ -140,6 +178,9 @@ Outcome execute_mma(Warp &warp, const Instruction &in) {
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
     const Epoch position = queue.issue(warp.clock.known);
     mma->check(warp, warp.queue_actor(queue, position), warp.tensor_actor(queue, position), lane);
+    for (Cta *cta : mma->ctas)
+      if (mma->shifts_a)
+        cta->tensor_memory->record_operand_shift(mma->a_address.column, queue.agent, position);
     submit_in_order(warp, lane, queue, position, [mma, origin = warp.origin(lane)] { mma->perform(origin); });
     const InstructionDescriptor &d = mma->descriptor;
     warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{d.rows} * d.columns * d.depth();
@@ -169,48 +210,94 @@ int32_t take_blocks(Decoder &decoder, TensorKind kind) {
   }
 }
 
-Execute decode_mma(Decoder &decoder) {
-  for (const char *form : {"ws", "ashift"})
-    if (decoder.has(form))
-      decoder.unsupported(std::string("tcgen05.mma with .") + form);
+/// The collector usage is a hint: operands must not change before completion, whatever its value.
+void take_collector_usage(Decoder &decoder) {
+  const Instruction &in = decoder.instruction;
+  const auto usage = decoder.take_prefixed("collector::");
+  if (!usage)
+    return;
+  const size_t separator = usage->find("::");
+  const std::string buffer = usage->substr(0, separator);
+  const std::string action = separator == std::string::npos ? "" : usage->substr(separator + 2);
+  const bool is_buffer_of_b = buffer == "b0" || buffer == "b1" || buffer == "b2" || buffer == "b3";
+  if (has(in, WeightStationary) ? !is_buffer_of_b : buffer != "a")
+    decoder.malformed(has(in, WeightStationary) ? "expected a collector of b0 to b3 with .ws, got ." + *usage
+                                                : "expected collector a without .ws, got ." + *usage);
+  const bool keeps = action == "fill" || action == "use";
+  if (!keeps && action != "lastuse" && action != "discard")
+    decoder.malformed("expected fill, use, lastuse or discard of a collector, got ." + *usage);
+  if (has(in, ShiftsA) && keeps)
+    decoder.malformed("expected collector usage lastuse or discard with .ashift, got ." + action);
+}
+
+/// Takes .sp, .ws and .ashift, after the kind.
+void take_form(Decoder &decoder) {
   Instruction &in = decoder.instruction;
-  in.settings[Sparse] = decoder.take("sp");
+  in.settings[Form] = (decoder.take("sp") ? Sparse : 0) | (decoder.take("ws") ? WeightStationary : 0) |
+                      (decoder.take("ashift") ? ShiftsA : 0);
+  if (has(in, WeightStationary) && (in.settings[CtaGroup] != 1 || in.settings[Blocks] || has(in, ShiftsA)))
+    decoder.malformed("expected .ws without .cta_group::2, block scaling and .ashift");
+  if (has(in, ShiftsA) && in.settings[Blocks])
+    decoder.malformed("expected .ashift without block scaling");
+  if (has(in, Sparse) && (in.settings[Blocks] || in.settings[CtaGroup] != 1))
+    decoder.unsupported("tcgen05.mma.sp with block scaling or .cta_group::2");
+}
+
+/// The operands between the accumulator flag and the end: scale-input-d, or the zero-column mask of .ws.
+size_t decode_last_operand(Decoder &decoder, size_t next) {
+  Instruction &in = decoder.instruction;
+  in.settings[ScaleOperand] = 0;
+  if (in.settings[Blocks] || decoder.count() <= next)
+    return next;
+  if (has(in, WeightStationary)) {
+    in.settings[MaskOperand] = static_cast<int32_t>(next);
+    decoder.source(next, Type::B64);
+    return next + 1;
+  }
+  const auto kind = static_cast<TensorKind>(in.settings[Kind]);
+  if (kind == TensorKind::I8) // ptxas accepts it, and the manual has no such form
+    decoder.unsupported("scale-input-d with kind i8");
+  if (kind != TensorKind::F16 && kind != TensorKind::TF32)
+    decoder.malformed("expected scale-input-d with kinds f16 and tf32 only");
+  in.settings[ScaleOperand] = static_cast<int32_t>(next);
+  if (const int64_t scale = decoder.immediate(next); scale < 0 || scale > 15)
+    decoder.malformed("expected a scale-input-d of 0 to 15");
+  return next + 1;
+}
+
+Execute decode_mma(Decoder &decoder) {
+  Instruction &in = decoder.instruction;
   in.settings[CtaGroup] = static_cast<int32_t>(take_cta_group(decoder));
   in.settings[Kind] = decoder.take_one_of(
       {"kind::f16", "kind::tf32", "kind::f8f6f4", "kind::i8", "kind::mxf8f6f4", "kind::mxf4", "kind::mxf4nvf4"});
   if (in.settings[Kind] < 0)
     decoder.unsupported("a kind of tcgen05.mma other than f16, tf32, f8f6f4, i8, mxf8f6f4, mxf4 and mxf4nvf4");
   in.settings[Blocks] = take_blocks(decoder, static_cast<TensorKind>(in.settings[Kind]));
-  if (in.settings[Sparse] && (in.settings[Blocks] || in.settings[CtaGroup] != 1))
-    decoder.unsupported("tcgen05.mma.sp with block scaling or .cta_group::2");
-  // The collector usage is a hint: operands must not change before completion, whatever its value.
-  decoder.take_prefixed("collector::");
+  take_form(decoder);
+  take_collector_usage(decoder);
   decoder.address(0);
   if (in.operands.size() > 1 && in.operands[1].kind == Operand::Kind::Address)
     decoder.address(1);
+  else if (has(in, ShiftsA))
+    decoder.malformed("expected A in tensor memory with .ashift, as [%r1]");
   else
     decoder.source(1, Type::B64);
   decoder.source(2, Type::B64);
   size_t next = 3;
-  if (in.settings[Sparse])
+  if (has(in, Sparse))
     decoder.address(next++);
   decoder.source(next++, Type::B32);
   if (in.settings[Blocks])
     while (next < 6)
       decoder.address(next++);
   in.settings[MaskOperand] = 0;
-  if (!in.settings[Blocks] && decoder.is_vector(next)) {
+  if (!in.settings[Blocks] && !has(in, WeightStationary) && decoder.is_vector(next)) {
     in.settings[MaskOperand] = static_cast<int32_t>(next);
     decoder.vector(next++, Type::B32, in.settings[CtaGroup] == 1 ? 4 : 8, true);
   }
   in.settings[AccumulateOperand] = static_cast<int32_t>(next);
   decoder.predicate(next++);
-  in.settings[ScaleOperand] = 0;
-  if (!in.settings[Blocks] && decoder.count() > next) {
-    in.settings[ScaleOperand] = static_cast<int32_t>(next);
-    if (const int64_t scale = decoder.immediate(next++); scale < 0 || scale > 15)
-      decoder.malformed("expected a scale-input-d of 0 to 15");
-  }
+  next = decode_last_operand(decoder, next);
   decoder.expect_operands(next, next);
   return execute_mma;
 }

@@ -63,6 +63,11 @@ struct Copy {
 };
 
 void check_copy(Warp &warp, const Copy &copy, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) {
+  // PTX ISA 9.7.16.6.3 orders tcgen05.cp after tcgen05.shift, and does not name .ashift.
+  for (Cta *cta : copy.ctas)
+    if (cta->tensor_memory->has_operand_shift_in_flight(copy.to.column, copy.form->columns, tensor_actor.agent,
+                                                        warp.clock.known.happened))
+      warp.unconfirmed("tcgen05.cp to an operand that .ashift moves, without tcgen05.commit and a wait");
   const uint32_t bytes = copy.packing ? unit_bytes * element_bits(copy.packing->format) / 8 : unit_bytes;
   for (Cta *cta : copy.ctas) {
     visit_units(copy.source,
@@ -137,32 +142,24 @@ Outcome execute_copy(Warp &warp, const Instruction &in) {
   return Outcome::Next;
 }
 
-constexpr uint32_t shift_columns = 8;
-
-/// Copies each row to the preceding lane. The last lane of each 32 keeps its value.
-void shift_down(TensorMemory &memory, uint32_t first_lane, uint32_t column) {
-  for (uint32_t lane = first_lane; lane < TensorMemory::lanes; ++lane)
-    if (lane % TensorMemory::lanes_per_warp != TensorMemory::lanes_per_warp - 1)
-      std::copy_n(memory.lane(lane + 1) + column, shift_columns, memory.lane(lane) + column);
-}
-
 Outcome execute_shift(Warp &warp, const Instruction &in) {
-  warp.unconfirmed("the lanes that tcgen05.shift moves");
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const TensorAddress at(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
     if (at.lane % TensorMemory::lanes_per_warp || at.lane >= TensorMemory::lanes)
       warp.trap_lane(lane, trap_kind::tensor_memory,
                      "expected tcgen05.shift at lane 0, 32, 64 or 96, got lane " + std::to_string(at.lane));
+    if (at.lane)
+      warp.unconfirmed("the lanes that tcgen05.shift moves from lane " + std::to_string(at.lane));
     const std::vector<Cta *> ctas = tensor_core_ctas(warp, in.settings[CtaGroup], lane);
     AsyncQueue &queue = tensor_core_queue(warp, in.settings[CtaGroup], lane);
     const Epoch position = queue.issue(warp.clock.known);
-    const TensorRegion region{at.lane, TensorMemory::lanes - at.lane, at.column, shift_columns};
+    const TensorRegion region{at.lane, TensorMemory::lanes - at.lane, at.column, TensorMemory::operand_columns};
     for (Cta *cta : ctas)
       for (bool write : {false, true})
         check_region(warp, *cta, region, write, warp.tensor_actor(queue, position), lane);
     submit_in_order(warp, lane, queue, position, [=] {
       for (Cta *cta : ctas)
-        shift_down(*cta->tensor_memory, at.lane, at.column);
+        cta->tensor_memory->shift_down(at.lane, at.column);
     });
   });
   return Outcome::Next;

@@ -117,6 +117,25 @@ void TensorMemory::set_undefined_bytes(uint32_t lane, uint32_t column, uint32_t 
     undefined_cells.erase(lane * columns + column);
 }
 
+void TensorMemory::shift_down(uint32_t first_lane, uint32_t column) {
+  for (uint32_t index = first_lane; index < lanes; ++index)
+    if (index % lanes_per_warp != lanes_per_warp - 1)
+      std::copy_n(lane(index + 1) + column, operand_columns, lane(index) + column);
+}
+
+void TensorMemory::record_operand_shift(uint32_t column, Agent queue, Epoch position) {
+  operand_shifts[column] = {queue, position};
+}
+
+bool TensorMemory::has_operand_shift_in_flight(uint32_t column, uint32_t count, Agent queue,
+                                               const VectorClock &happened) const {
+  return std::any_of(operand_shifts.begin(), operand_shifts.end(), [&](const auto &shift) {
+    const auto [agent, position] = shift.second;
+    const bool overlaps = shift.first < column + count && column < shift.first + operand_columns;
+    return overlaps && agent == queue && happened[agent] < position;
+  });
+}
+
 std::optional<Conflict> TensorMemory::write(uint32_t lane, uint32_t lane_count, uint32_t column, const Actor &actor) {
   for (uint32_t i = 0; !undefined_cells.empty() && i < lane_count; ++i)
     undefined_cells.erase((lane + i) * columns + column);

@@ -7,6 +7,7 @@
 #include <optional>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 namespace ptxsim {
@@ -55,6 +56,16 @@ public:
   void set_undefined_bytes(uint32_t lane, uint32_t column, uint32_t bytes);
   bool has_undefined_bytes() const { return !undefined_cells.empty(); }
 
+  /// Copies each row of the operand at `column` to the preceding lane, from `first_lane` on. The last lane of each 32
+  /// keeps its value.
+  void shift_down(uint32_t first_lane, uint32_t column);
+  static constexpr uint32_t operand_columns = 8; // of a row of an operand: 32 bytes
+
+  /// Records that the operation at `position` of `queue`, a tcgen05.mma.ashift, shifts the operand at `column`.
+  void record_operand_shift(uint32_t column, Agent queue, Epoch position);
+  /// Whether `queue` has shifted an operand in these columns by .ashift and `happened` lacks the operation.
+  bool has_operand_shift_in_flight(uint32_t column, uint32_t count, Agent queue, const VectorClock &happened) const;
+
 private:
   bool is_unallocated(uint32_t base, uint32_t count) const;
   template <class Visit>
@@ -64,6 +75,7 @@ private:
   std::vector<uint32_t> cells;
   std::optional<Shadow> shadow;
   std::unordered_map<uint32_t, uint8_t> undefined_cells; // of registers with undefined bytes that were stored
+  std::unordered_map<uint32_t, std::pair<Agent, Epoch>> operand_shifts; // the latest .ashift, by column
   std::vector<TensorAllocation> allocations;
   uint32_t latest_count = columns;
   bool relinquished = false;
