@@ -11,6 +11,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import sys
 import zlib
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
@@ -26,6 +27,9 @@ from hypothesis import settings
 from tilec.commands.command_line import main
 from tilec.errors import LaunchError
 from tilec.runtime.devices import device_for
+
+# Modules that several folders of tests share are in this folder.
+sys.path.append(str(Path(__file__).parent))
 
 # Tests that change the compiler must compile. The tests of the disk cache set a size of their own.
 os.environ["TILEC_CACHE_SIZE"] = "0"

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from ptx_instructions import instructions
 
 KERNELS = Path(__file__).parent / "kernels.py"
 ADD = (f"{KERNELS}:add", "--sig", "a: f32[?], b: f32[?], c: f32[?], tile=256")
@@ -74,12 +75,6 @@ def test_each_stage_as_input_has_the_same_locations(tilec: Any, tmp_path: Path, 
     assert again.status == 0, again.err
     ptx, comment, _ = again.out.partition("// tilec.launch: ")
     assert (ptx, comment != "") == ((tmp_path / "add.ptx").read_text(), True)
-
-
-def instructions(ptx: str) -> str:
-    """PTX without comments and debug info, which contain source locations."""
-    ptx = re.sub(r"\s*//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx.partition(".section")[0], flags=re.MULTILINE)
-    return "\n".join(line for line in ptx.splitlines() if line)
 
 
 def test_ptx_as_input_compiles_to_a_cubin_with_its_metadata(tilec: Any, written: Path, tmp_path: Path) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import importlib.util
 import itertools
-import re
 from pathlib import Path
 from typing import Any
 
 import pytest
+from ptx_instructions import instructions
 
 import tilec as ct
 from tilec.commands.command_line import main
@@ -64,12 +64,6 @@ def test_kernel_of_tile_gpu_without_a_signature_has_no_launch_metadata(tmp_path:
     main(["compile", str(tmp_path / "k.gpu.mlir"), "-o", str(tmp_path / "k.ptx")])
     assert ".entry k(" in (tmp_path / "k.ptx").read_text()
     assert not (tmp_path / "k.launch.json").exists()
-
-
-def instructions(ptx: str) -> list[str]:
-    """The lines of PTX without comments and debug info."""
-    text = re.sub(r"//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx, flags=re.MULTILINE).partition(".section")[0]
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 def compiled(name: str, target: str, stop: str = "ptx") -> ct.Compiled:

@@ -11,6 +11,8 @@ from contextlib import contextmanager
 from itertools import count
 from typing import Any
 
+from ptx_instructions import instructions
+
 import tilec
 from tilec.dialect.mlir import ir, passmanager
 from tilec.driver import stages
@@ -19,15 +21,7 @@ from tilec.driver import stages
 STAGES = stages.STAGE_NAMES[: stages.STAGE_NAMES.index("ptx")]
 Change = Callable[[ir.Module], None]
 
-_DEBUG_SECTION = re.compile(r"^\s*\.section\s+\.debug", re.MULTILINE)
-_DEBUG_LINE = re.compile(r"\s*\.(loc|file)\b")
 _STRING_OR_VALUE = re.compile(r'"(?:[^"\\]|\\.)*"|%([\w$.-]+)')
-
-
-def instructions(ptx: str) -> list[str]:
-    """The lines of PTX without debug information: comments, `.loc`, `.file` and the debug sections at the end."""
-    lines = (line.split("//")[0].rstrip() for line in _DEBUG_SECTION.split(ptx)[0].splitlines())
-    return [line for line in lines if line and not _DEBUG_LINE.match(line)]
 
 
 def strip(module: ir.Module) -> None:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from debug_info import STAGES, compiled, instructions, scatter, strip, with_other_names
+from debug_info import STAGES, compiled, scatter, strip, with_other_names
+from ptx_instructions import instructions
 from test_golden import HERE, KERNELS
 
 import tilec

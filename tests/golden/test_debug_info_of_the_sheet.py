@@ -9,7 +9,8 @@ from pathlib import Path
 from types import ModuleType
 
 import pytest
-from debug_info import STAGES, compiled, instructions, scatter, strip, with_other_names
+from debug_info import STAGES, compiled, scatter, strip, with_other_names
+from ptx_instructions import instructions
 
 import tilec
 from tilec import compilation

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import re
-
 import pytest
 from convolution_cases import BY_ROW, Case, covering_cases, integer_problem, kernel_of, signature_of
+from ptx_instructions import instructions
 
 import tilec
 
@@ -16,12 +15,6 @@ RUNS = [
     for number, case in enumerate(CASES)
     for target in (("sm_100a",) if case.mode in BY_ROW else ("sm_100a", "sm_90a"))
 ]
-
-
-def instructions(ptx: str) -> list[str]:
-    """The lines of PTX without comments and debug info."""
-    text = re.sub(r"//[^\n]*|^\s*\.(?:loc|file)\b.*$", "", ptx, flags=re.MULTILINE).partition(".section")[0]
-    return [line.rstrip() for line in text.splitlines() if line.strip()]
 
 
 @pytest.mark.parametrize(("case", "target"), RUNS)

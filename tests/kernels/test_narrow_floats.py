@@ -213,9 +213,11 @@ SCALED = [("float8_e4m3fn", "float8_e5m2"), *[pair for pair in NARROW if pair !=
 def test_block_scaling(target, left, right):
     """128 rows are multiplied by tcgen05 with factors on sm_100a, and others in blocks."""
     random = np.random.default_rng(11)
-    rows, columns, depth, tile = 128, 32, 512, (128, 32, 128)
+    rows, columns, depth, tile = 128, 32, 256, (128, 32, 128)
     a, b = values(random, left, (rows, depth)), values(random, right, (columns, depth))
-    codes = [random.integers(126, 129, shape).astype(np.uint8) for shape in ((rows, 16), (16, columns))]
+    # Factors of 1 and 2: scaled products are multiples of 1/256 up to 256, of which float32 sums of 256 are exact.
+    codes = [random.integers(127, 129, shape).astype(np.uint8) for shape in ((rows, 16), (depth // 32, columns))]
+    codes[0] = codes[0][:, : depth // 32]  # with a stride of 16 bytes, as the signature has it
     a_scale, b_scale = (each.view(ml_dtypes.float8_e8m0fnu) for each in codes)
     factors = [np.exp2(each.astype(np.float32) - 127) for each in codes]
     exact = (a * np.repeat(factors[0], 32, 1)) @ (b.T * np.repeat(factors[1], 32, 0))

@@ -9,7 +9,6 @@ have the same code, or are harmless for a reason in HARMLESS, or they are printe
 from __future__ import annotations
 
 import argparse
-import re
 import sys
 import time
 from collections import Counter
@@ -18,6 +17,7 @@ from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,9 @@ from attribute_kernels import COLUMNS, DEPTH, HINTS, KERNELS, ROWS, TARGETS_OF, 
 from attribute_mutations import Mutation, mutated, mutations
 from pass_mutations import PASS_MUTATIONS, PassMutation, changed_pass
 from plan_mutations import changed_plan
+
+sys.path.append(str(Path(__file__).parents[1]))
+from ptx_instructions import instructions
 
 import tilec
 from tilec.errors import TilecError
@@ -327,11 +330,6 @@ def pass_mutants(case: Case) -> Iterator[tuple[str, PassMutation]]:
 
 def mutants(case: Case) -> list[tuple[str, Mutant]]:
     return [*attribute_mutants(case), *plan_mutants(case), *pass_mutants(case)]
-
-
-def instructions(ptx: str) -> str:
-    """PTX without line numbers, which change with the length of the text of a stage."""
-    return re.sub(r"\s*//[^\n]*|^\s*\.loc [^\n]*\n", "", ptx, flags=re.MULTILINE)
 
 
 def fate(case: Case, mutant: Mutant) -> str:
