@@ -6,3 +6,5 @@ import sys
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
+# docs/tensor_core.md shows programs of these folders.
+sys.path += [str(Path(__file__).parents[1] / folder) for folder in ("kernels", "ptxsim")]
