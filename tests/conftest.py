@@ -93,6 +93,7 @@ CORE_CASES = {
     "runtime": 3,
     "runtime/test_devices.py": 0,
     "runtime/test_launch.py": 0,
+    "runtime/test_tensor_core_page.py": 0,
     "runtime/test_tensor_maps_page.py": 0,
     "semantics": 200,
     "semantics/test_coverage.py": 0,

@@ -302,6 +302,14 @@ MANUAL_PARTS = (
     ),
     ManualPart(
         "5.5.4.1",
+        "figures 11 and 12: corners of bounding boxes, inside and outside of the images",
+        (
+            "ptxsim/test_im2col.py::test_walk_equals_the_order_of_positions",
+            "ptxsim/test_im2col.py::test_base_is_inside_the_bounding_box",
+        ),
+    ),
+    ManualPart(
+        "5.5.4.1",
         "examples 1 and 2, figures 13 and 14",
         (
             "ptxsim/test_im2col.py::test_example_of_the_manual[5.5.4.1 example 1, figure 13]",
@@ -331,6 +339,14 @@ MANUAL_PARTS = (
     ),
     ManualPart(
         "5.5.4.3", "pixels beyond the batch", ("ptxsim/test_im2col.py::test_images_outside_the_tensor_are_zero",)
+    ),
+    ManualPart(
+        "5.5.5.1",
+        "figure 16: pixels of one row of each image",
+        (
+            "ptxsim/test_im2col_w.py::test_walk_equals_the_order_of_positions",
+            "ptxsim/test_im2col_w.py::test_rows_outside_the_tensor_are_zero",
+        ),
     ),
     ManualPart(
         "5.5.5.1",
@@ -406,6 +422,15 @@ MANUAL_PARTS = (
         "5.5.7",
         "figures 31 and 36: swizzles whose images are unconfirmed",
         ("ptxsim/test_tma_swizzles.py::test_undocumented_images_are_unconfirmed",),
+    ),
+    ManualPart(
+        "5.5.7",
+        "figures 35 and 37: swizzle 128B with atoms of 32 and 64 bytes",
+        tuple(
+            f"ptxsim/test_tma_swizzles.py::{test}[{swizzle}]"
+            for test in ("test_table_of_the_swizzling_mode", "test_stores_read_the_same_image")
+            for swizzle in ("128B_atom_32B", "128B_atom_64B")
+        ),
     ),
     ManualPart("5.5.7", "tables of swizzle base offsets", ("ptxsim/test_tma_swizzles.py::test_swizzle_base_offset",)),
     ManualPart(
