@@ -17,18 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
 sys.path.insert(0, str(Path(__file__).parent))
 import stationary_convolution
 from ptx_instructions import instructions
+from tensor_core_forms import FORMS, STATIONARY_DIFFERS, STATIONARY_TESTS
 from tensor_core_kernels import PROGRAMS, compiled
-from tensor_core_rows import (
-    CONVOLUTION,
-    FORMS,
-    SHAPES,
-    STATIONARY_DIFFERS,
-    STATIONARY_TESTS,
-    TENSOR_MEMORY,
-    Excerpt,
-    Part,
-    program_test,
-)
+from tensor_core_rows import CONVOLUTION, SHAPES, TENSOR_MEMORY, Excerpt, Part, program_test
 from tensor_maps_page import require_tests, table
 
 TESTS = Path(__file__).parents[1]

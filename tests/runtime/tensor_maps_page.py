@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
-from copy_rules import COPY_RULES, MANUAL_PARTS
+from copy_rules import COPY_RULES
 from kernel_rows import KERNEL_ROWS
 from launch_rules import LAUNCH_RULES
+from manual_parts import MANUAL_PARTS
 from tensor_map_cases import CASES, Case
 
 from tilec.lowering.tma.rule import Rule

@@ -1,0 +1,75 @@
+"""The forms of tcgen05.mma for convolutions (table 9 of docs/tensor_core.md), and the facts of algorithm 3b."""
+
+from __future__ import annotations
+
+# The forms of table 9: the modifier or operand, its effect, the kernels that have it, and the tests that run it.
+FORMS = (
+    (
+        "`disable-output-lane`",
+        "a lane of D whose bit is 1 is not written",
+        "none but those of algorithm 3b",
+        (
+            "ptxsim/test_tcgen05_operands.py::test_disabled_lanes_keep_their_values",
+            "ptxsim/test_activation_stationary.py::test_each_bit_of_the_masks_counts",
+        ),
+    ),
+    (
+        "`enable-input-d`",
+        "false: D = A * B",
+        "all",
+        ("ptxsim/test_tcgen05_operands.py::test_accumulation_adds_to_the_destination",),
+    ),
+    (
+        "`scale-input-d`",
+        "0 to 15, of f16 and tf32: D = A * B + D / 2 ** scale",
+        "none: Tile IR has no multiply with a scaled accumulator",
+        ("ptxsim/test_tcgen05_shift.py::test_scale_input_d_multiplies_the_addend",),
+    ),
+    (
+        "`.ashift`",
+        "A in tensor memory moves by one lane after the multiply; M 128 or 256",
+        "none: a copy of new rows must wait for it, and need not for `tcgen05.shift`",
+        (
+            "ptxsim/test_tcgen05_shift.py::test_four_multiplies_of_groups_of_four_rows",
+            "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
+        ),
+    ),
+    (
+        "`.collector::a::fill`, `use`, `lastuse`, `discard`",
+        "a hint that does not change results; with `.ashift` the last two",
+        "none: the default is `discard`",
+        (
+            "ptxsim/test_tcgen05_shift.py::test_collector_usages",
+            "ptxsim/test_refused_lines.py::test_line_is_refused",
+        ),
+    ),
+    (
+        "`.ws` with a zero-column mask",
+        "filters in A, pixels in B: taps shift the columns of B, and the mask clears those of the borders",
+        "none: tiles of less than 64 rows are multiplied by `mma.sync`",
+        (
+            "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
+            "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
+        ),
+    ),
+)
+STATIONARY_TESTS = (
+    "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
+    "ptxsim/test_activation_stationary.py::test_a_wrong_step_changes_the_sums",
+    "ptxsim/test_im2col_w.py::test_halo_continues_with_the_next_image",
+)
+STATIONARY_DIFFERS = (
+    ("one row enters at lane 0 after each shift", "four rows enter, at lanes 31, 63, 95 and 127"),
+    (
+        "`halo` is one number of rows per tile",
+        "wHalo is S - 1 for a stride of 1; im2col::w::128 has it after each 32 pixels",
+    ),
+    (
+        "starts with `n - 1`, `W - w`, `w - W`",
+        "not needed: a start may be left of the images, and the walk goes to the next one",
+    ),
+    (
+        "lanes with w < 0 or w >= W are disabled",
+        "needed between images; the first pixel of a tile is filled with zeros",
+    ),
+)
