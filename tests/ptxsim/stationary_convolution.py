@@ -49,6 +49,7 @@ class Steps:
     refresh_row: int = LANES  # of the run: the first new row
     rows_of_a_tap: int = 4
     ashift: bool = False
+    halo: int = HALO
 
 
 def steps(first: int, **changes) -> Steps:
@@ -75,9 +76,9 @@ mbarrier.init.shared::cta.b64 [%r38], 1;
 fence.mbarrier_init.release.cluster;
 mov.b64 %rd51, p2;
 cvta.param.u64 %rd51, %rd51;
-mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r38], {(LANES + 4 * HALO) * ROW_BYTES};
+mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r38], {(LANES + 4 * plan.halo) * ROW_BYTES};
 cp.async.bulk.tensor.4d.shared::cta.global.im2col::w::128.mbarrier::complete_tx::bytes \
-    [%r39], [%rd51, {{0, {plan.start}, {row}, 0}}], [%r38], {{{HALO}, 0}};
+    [%r39], [%rd51, {{0, {plan.start}, {row}, 0}}], [%r38], {{{plan.halo}, 0}};
 filled:
 mbarrier.try_wait.parity.shared::cta.b64 %p7, [%r38], 0;
 @!%p7 bra filled;

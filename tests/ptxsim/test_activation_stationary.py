@@ -105,6 +105,12 @@ def test_a_wrong_step_changes_the_sums(convolve, changes):
     assert (got != exact).any()
 
 
+def test_rows_beyond_the_halo_are_reported(convolve):
+    with pytest.raises(ptxsim.Trap, match="tcgen05.cp.cta_group::1.4x256b' reads .* which was never written") as trap:
+        convolve(steps(0, halo=1))
+    assert trap.value.kind == "uninitialised"
+
+
 def test_order_of_the_halo_is_unconfirmed(convolve):
     with pytest.raises(ptxsim.Trap, match="halo") as trap:
         convolve(steps(0), allow_unconfirmed=False)

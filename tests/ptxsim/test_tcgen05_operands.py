@@ -328,7 +328,7 @@ def pair_body() -> str:
     """BODY for two CTAs, each with its rows of A and its half of B; the CTA of rank 0 issues the instructions."""
     both = "barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;\n"
     steps = [
-        ("cta_group::1", "cta_group::2"),
+        ("cta_group::1", "cta_group::2"), ("b32 [%r4], 64;", "b32 [%r4], 128;"), ("b32 %r14, 64;", "b32 %r14, 128;"),
         ("ld.param.u64 %rd2, [p1];", "ld.param.u64 %rd2, [p1];\nmov.u32 %r40, %cluster_ctarank;\n"
          "mul.wide.u32 %rd10, %r40, 16384;\nadd.u64 %rd1, %rd1, %rd10;\nadd.u64 %rd2, %rd2, %rd10;"),
         ("tcgen05.fence::before_thread_sync;\nbar.sync 0;", "tcgen05.fence::before_thread_sync;\n" + both),
@@ -346,7 +346,7 @@ def pair_body() -> str:
 
 @pytest.fixture
 def pair_product(simulate, aligned):
-    def run(rows, a="%rd3", issuer=0, seed=0):
+    def run(rows, a="%rd3", issuer=0, seed=0, operation=None):
         """The cells of both CTAs, and the product; CTA `issuer` issues the instructions."""
         rng = np.random.default_rng(rows)
         matrices = [rng.integers(-4, 5, (count, 16)).astype(np.float16) for count in (rows, 64)]
@@ -354,7 +354,7 @@ def pair_product(simulate, aligned):
         memory_a, memory_b = (aligned(np.stack([memory for memory, _ in parts])) for parts in halves)
         instruction = 1 << 4 | 64 >> 3 << 17 | rows >> 4 << 24
         body = pair_body().replace("DESCRIPTOR_A", hex(halves[0][0][1])).replace("DESCRIPTOR_B", hex(halves[1][0][1]))
-        operation = mma(a=a).replace("group::1", "group::2")
+        operation = (operation or mma(a=a)).replace("group::1", "group::2")
         body = body.replace("INSTRUCTION", hex(instruction)).replace("PRODUCT", operation)
         body = body.replace("setp.ne.u32 %p6, %r40, 0;", f"setp.ne.u32 %p6, %r40, {issuer};")
         got = np.zeros((2, 128, COLUMNS), np.uint32)
@@ -388,3 +388,12 @@ def test_cta_pair(pair_product, rows, seed):
             own = expected[64 * cta : 64 * cta + 64]
             np.testing.assert_array_equal(got[cta, :64, :32], own[:, :32])
             np.testing.assert_array_equal(got[cta, 64:, :32], own[:, 32:])
+
+
+def test_ashift_moves_the_rows_of_both_ctas(pair_product):
+    """The second multiply has the next rows; the last row of each 32 stays."""
+    copy = COPY_A.replace("%r14, 40", "%r14, 64")
+    operation = copy + mma(a="[%r30]").replace("f16", "f16.ashift") + mma(a="[%r30]")
+    got, expected = pair_product(256, operation=operation)
+    rows = np.arange(256)
+    np.testing.assert_array_equal(got.reshape(256, 64), expected[np.where(rows % 32 == 31, rows, rows + 1)])
