@@ -16,6 +16,40 @@ class ManualPart:
     tests: tuple[str, ...]
 
 
+@dataclass(frozen=True)
+class Difference:
+    """A statement of the manual that is not right, the one that is, and its tests."""
+
+    section: str
+    statement: str
+    right: str
+    tests: tuple[str, ...]
+
+
+DIFFERENCES = (
+    Difference(
+        "5.5.3.4",
+        "gather4 and scatter4 have four coordinates across dimension 0 and one across dimension 1",
+        "one column and four rows, `{column, row, row, row, row}`, as figure 10 shows",
+        ("ptxsim/test_tensor_map.py::test_gather4_copies_four_rows", "ptxsim/test_tma_rows.py::test_scattered_rows"),
+    ),
+    Difference(
+        "5.5.4.1, 5.5.5.3",
+        "the examples print coordinates as (N, H, W, C), (7, 7, 4, 0)",
+        "an instruction has the innermost dimension first, `{0, 4, 7, 7}`",
+        ("ptxsim/test_im2col.py::test_example_of_the_manual", "ptxsim/test_im2col_w.py::test_example_of_the_manual"),
+    ),
+    Difference(
+        "5.5.6",
+        "interleaves of 8 and 16 bytes; 16 channels of 4 bytes are 32 bytes",
+        "slices of 16 and 32 bytes, which are 8 and 16 channels of 2 bytes",
+        (
+            "ptxsim/test_tma_interleave.py::test_slices_of_16_bytes",
+            "ptxsim/test_tma_interleave.py::test_slices_of_32_bytes",
+        ),
+    ),
+)
+
 MANUAL_PARTS = (
     ManualPart(
         "5.5.1", "element types", ("runtime/test_tensor_map_rules.py::test_element_types_equal_those_of_the_driver",)

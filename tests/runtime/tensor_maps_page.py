@@ -15,7 +15,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 from copy_rules import COPY_RULES
 from kernel_rows import KERNEL_ROWS
 from launch_rules import LAUNCH_RULES
-from manual_parts import MANUAL_PARTS
+from manual_parts import DIFFERENCES, MANUAL_PARTS
 from tensor_map_cases import CASES, Case
 
 from tilec.lowering.tma.rule import Rule
@@ -118,6 +118,10 @@ MANUAL_HEAD = """
 ## Tables, examples and figures of PTX ISA 5.5
 
 """
+DIFFERENCES_HEAD = """
+The text of the manual differs from its figures and from the hardware in these statements:
+
+"""
 
 
 def page() -> str:
@@ -132,6 +136,7 @@ def page() -> str:
     parts.append(LAUNCH_HEAD.replace("{tests}", COPY_TESTS).replace("{rows}", _launch_rules()))
     parts += [KERNEL_HEAD.replace("{tests}", COPY_TESTS), _kernel_rows()]
     parts += [COPY_HEAD.replace("{tests}", COPY_TESTS), _copy_rules(), MANUAL_HEAD, _manual_parts()]
+    parts += [DIFFERENCES_HEAD, _differences()]
     return "".join(parts)
 
 
@@ -165,7 +170,7 @@ def require_message(file: Path, message: str) -> None:
 
 
 def _copy_tests() -> list[str]:
-    return [row.test for row in COPY_RULES] + [test for part in MANUAL_PARTS for test in part.tests]
+    return [row.test for row in COPY_RULES] + [test for part in (*MANUAL_PARTS, *DIFFERENCES) for test in part.tests]
 
 
 def _cases() -> dict[str, Case]:
@@ -220,6 +225,14 @@ def _kernel_rows() -> str:
 def _manual_parts() -> str:
     rows = [[part.section, part.content, ", ".join(f"`{test}`" for test in part.tests)] for part in MANUAL_PARTS]
     return table(["section", "content", "tests"], rows)
+
+
+def _differences() -> str:
+    rows = [
+        [each.section, each.statement, each.right, ", ".join(f"`{test}`" for test in each.tests)]
+        for each in DIFFERENCES
+    ]
+    return table(["section", "the manual", "what is right", "tests"], rows)
 
 
 def table(head: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
