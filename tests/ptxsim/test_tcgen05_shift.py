@@ -127,6 +127,28 @@ def test_a_copy_after_ashift_without_a_wait_is_unconfirmed(run):
     assert run("f16", a, [b, rows], elsewhere).any()
 
 
+def test_metadata_of_a_sparse_a_stays(run):
+    """The first multiply keeps elements 0 and 1 of each four in even rows, 2 and 3 in odd ones; so does the second."""
+    kept = np.random.default_rng(4).integers(1, 5, (128, 16)).astype(np.float16)
+    b = np.random.default_rng(5).integers(1, 5, (8, 32)).astype(np.float16)
+    # Lane l has 16 bits of row l % 8 of its sixteen rows, and 16 of row l % 8 + 8: both even or both odd.
+    cells = np.zeros((128, 4), np.uint32)
+    cells[:, 0] = np.where(LANES % 2 == 0, 0x44444444, 0xEEEEEEEE)
+    prologue = f"add.u32 %r31, %r14, {AT_A + 16};\ntcgen05.cp.cta_group::1.128x128b [%r31], %rd12;\n"
+    prologue += f"mov.b32 %r15, {INSTRUCTION['f16'] | 1 << 2:#x};\n"
+    product = "tcgen05.mma.sp.cta_group::1.kind::f16{} [%r14], [%r30], %rd11, [%r31], %r15, %p3;\n"
+    operations = prologue + product.format(".ashift") + product.format("")
+    got = run("f16", kept, [b, cells], operations, allow_unconfirmed=True)
+    expected = np.zeros((128, 8), np.float32)
+    for row in range(128):
+        columns = [4 * group + 2 * (row % 2) + index for group in range(8) for index in range(2)]
+        expected[row] = kept[SHIFTED[row]].astype(np.float32) @ b[:, columns].astype(np.float32).T
+    np.testing.assert_array_equal(got, expected)
+    with pytest.raises(ptxsim.Trap, match="the metadata of a sparse A that .ashift moves") as trap:
+        run("f16", kept, [b, cells], operations)
+    assert trap.value.kind == "unconfirmed"
+
+
 def test_ashift_of_64_rows_is_refused(run):
     a, b = numbers("f16", 128, 1), numbers("f16", 8, 2)
     operations = "mov.b32 %r15, 0x04020010;\n" + multiply("f16", 1)

@@ -80,6 +80,8 @@ void check_lanes(Warp &warp, const Tcgen05Mma &mma, uint32_t lane) {
     warp.unconfirmed("A in tensor memory with M 128 of a CTA pair");
   if (mma.a_in_tensor_memory && mma.lane_groups() > 1)
     warp.unconfirmed("A in tensor memory with M " + std::to_string(mma.a.rows) + " of tcgen05.mma.ws");
+  if (mma.shifts_a && mma.descriptor.sparse)
+    warp.unconfirmed("the metadata of a sparse A that .ashift moves, which stays in its lanes");
   if (mma.shifts_a && mma.descriptor.rows != 128 && mma.descriptor.rows != 256)
     warp.trap_lane(lane, trap_kind::descriptor,
                    "expected M 128 or 256 with .ashift, got " + std::to_string(mma.descriptor.rows));
