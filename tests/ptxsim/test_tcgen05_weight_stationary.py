@@ -139,6 +139,18 @@ def test_each_part_of_the_columns_has_its_own_start(multiply):
     np.testing.assert_array_equal(got, np.where(zero, 0, exact(F16, a, b)))
 
 
+def test_start_counts_beyond_the_first_span_are_unconfirmed(multiply):
+    """The last column of the first span is the first one: one column of zeros, then four of B."""
+    a, b = matrices(F16, 128, 64, 2)
+    options = {"columns": 64, "bits": instruction(F16, 128, 64), "mask": mask_of((255,), (1,), skip=3, use=4)}
+    with pytest.raises(ptxsim.Trap, match="start count 255 in a first span of 3 columns") as trap:
+        multiply(F16, a, b, **options)
+    assert trap.value.kind == "unconfirmed"
+    got = multiply(F16, a, b, allow_unconfirmed=True, **options)
+    zero = np.array([column == 0 or (column - 1) % 7 >= 4 for column in range(64)])
+    np.testing.assert_array_equal(got, np.where(zero, 0, exact(F16, a, b)))
+
+
 def test_a_mask_that_is_not_enabled_keeps_all_columns(multiply):
     a, b = matrices(F16, 128, 64, 1)
     mask = mask_of((3,), (1,), skip=3, use=4, enabled=False)
@@ -181,7 +193,7 @@ def direct(a: np.ndarray, x: np.ndarray, shift: int, left: int) -> np.ndarray:
 
 @pytest.mark.parametrize("first", [0, 4, 8])
 def test_a_window_of_three_taps_over_one_run_of_pixels(multiply, first):
-    """64 output pixels from pixel `first` of images of 9 pixels: one run of 66 pixels serves three taps.
+    """64 output pixels from pixel `first` of image 0, of 9 pixels: one run of 66 pixels serves three taps.
 
     Tap s reads the run from s on. The mask clears the output pixels whose tap is outside of their image: the first one
     of each image for s = 0, the last one for s = 2. The mask counts the pixels of the output.
@@ -194,8 +206,8 @@ def test_a_window_of_three_taps_over_one_run_of_pixels(multiply, first):
     run[:66] = pixels
     operations, expected = "", np.zeros((64, 128))
     for s in range(3):
-        # Position of the first output pixel in a period of 8 used columns, then one of zeros.
-        start, zeros_first = {0: ((first + 8) % 9, 0), 1: (0, 0), 2: (first % 9, 0)}[s]
+        # A period has 8 columns of B and one of zeros: output 0 of each image at tap 0, output 8 at tap 2.
+        start, zeros_first = {0: (max(0, first - 1), first == 0), 1: (0, 0), 2: (first % 8, first == 8)}[s]
         mask = mask_of((start,), (zeros_first,), skip=1, use=8, shift=s, enabled=s != 1)
         operations += f"mov.b64 %rd20, {mask:#x};\n"
         operations += MMA.format(kind="f16", usage=".collector::b0::" + ("fill", "use", "lastuse")[s], a=f"%rd{12 + s}",

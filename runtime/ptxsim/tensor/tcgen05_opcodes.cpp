@@ -97,6 +97,8 @@ void read_column_mask(Warp &warp, const Instruction &in, Tcgen05Mma &mma, uint32
       decode_zero_column_mask(warp.lanes<uint64_t>(operand)[lane], mma.descriptor.columns, mma.lane_groups());
   if (!decoded.violation.empty())
     warp.trap_lane(lane, trap_kind::descriptor, decoded.violation);
+  if (!decoded.unconfirmed.empty())
+    warp.unconfirmed(decoded.unconfirmed);
   const uint32_t most = std::min(mma.descriptor.maximum_shift, mma.descriptor.rows == 32 ? 16u : 32u);
   if (decoded.mask.shift > most)
     warp.trap_lane(lane, trap_kind::descriptor,

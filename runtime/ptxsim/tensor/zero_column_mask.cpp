@@ -2,6 +2,8 @@
 
 #include "hexadecimal.h"
 
+#include <algorithm>
+
 namespace ptxsim {
 namespace {
 
@@ -25,8 +27,12 @@ DecodedColumnMask decode_zero_column_mask(uint64_t descriptor, uint32_t columns,
   // The manual's descriptions of the two spans are exchanged. Its examples, and CUTLASS, have zeros in the skip span.
   const uint32_t skipped = field(descriptor, 40, 8) + 1, used = field(descriptor, 48, 8) + 1, width = columns / parts;
   for (uint32_t part = 0; part < parts; ++part) {
-    const uint32_t start = field(descriptor, 8 * part, 8);
     const bool skipped_first = field(descriptor, 32 + part, 1);
+    const uint32_t first = skipped_first ? skipped : used, count = field(descriptor, 8 * part, 8);
+    if (count >= first)
+      decoded.unconfirmed = "a zero-column mask with start count " + std::to_string(count) + " in a first span of " +
+                            std::to_string(first) + " columns";
+    const uint32_t start = std::min(count, first - 1);
     for (uint32_t column = 0; column < width; ++column) {
       const uint32_t at = (start + column) % (skipped + used);
       mask.zero.push_back(skipped_first ? at < skipped : at >= used);

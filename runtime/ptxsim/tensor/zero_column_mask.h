@@ -15,7 +15,8 @@ struct ZeroColumnMask {
 
 struct DecodedColumnMask {
   ZeroColumnMask mask;
-  std::string violation; ///< "expected ..., got ...", or empty
+  std::string violation;   ///< "expected ..., got ...", or empty
+  std::string unconfirmed; ///< behaviour that is not documented, or empty
 };
 
 /// The mask of `columns` columns, of which each of `parts` parts has its own start.
