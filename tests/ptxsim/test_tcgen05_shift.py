@@ -83,8 +83,10 @@ def test_four_multiplies_of_groups_of_four_rows(run, seed):
 
 @pytest.mark.parametrize("usage", ["lastuse", "discard"])
 def test_collector_usages(run, usage):
+    """A use of the collector follows a fill, which .ashift cannot have."""
     a, b = numbers("f16", 128, 1), numbers("f16", 8, 2)
-    operations = multiply("f16", 1, modifiers=f".ashift.collector::a::{usage}") + multiply("f16", 1, modifiers="")
+    operations = multiply("f16", 1, modifiers=".collector::a::fill")
+    operations += multiply("f16", 1, modifiers=f".ashift.collector::a::{usage}") + multiply("f16", 1, modifiers="")
     np.testing.assert_array_equal(run("f16", a, [b], operations), (a[SHIFTED] @ b.T).astype(np.float32))
 
 
