@@ -4,11 +4,20 @@ from __future__ import annotations
 
 import pytest
 from tensor_core_drawings import shifted
+from tensor_core_forms import FORMS
 from tensor_core_page import PAGE, excerpt, page, source
+from tensor_core_rows import CONVOLUTION, SHAPES, TENSOR_MEMORY
 
 
 def test_page_equals_the_generated_text() -> None:
     assert PAGE.read_text() == page()
+
+
+def test_each_part_and_each_row_has_a_test() -> None:
+    parts = (*TENSOR_MEMORY, *CONVOLUTION, *SHAPES)
+    assert [part.title for part in parts if not (part.tests or part.rows)] == []
+    assert [row.cells for part in parts for row in part.rows if not row.tests] == []
+    assert [form for form, *_, tests in FORMS if not tests] == []
 
 
 def test_excerpt_of_instructions() -> None:
