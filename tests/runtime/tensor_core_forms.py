@@ -46,7 +46,7 @@ FORMS = (
     (
         "`.ws` with a zero-column mask",
         "filters in A, pixels in B: taps shift the columns of B, and the mask clears those of the borders",
-        "none: tiles of less than 64 rows are multiplied by `mma.sync`",
+        "none: tiles of few rows have other multiplies, and convolutions one of the algorithms above",
         (
             "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
             "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",

@@ -236,8 +236,8 @@ SHAPES = (
     Part(
         "Table 10: multiplies of Ampere and Hopper",
         "The sizes of the table are those of a part of the hardware. The instructions are `mma.sync` of 16 by 8 for a "
-        "warp, which kernels have for tiles of less than 64 rows, and `wgmma` of 64 rows and 8 to 256 columns for four "
-        "warps.",
+        "warp, which kernels have where the tile does not suit the other units, and `wgmma` of 64 rows and 8 to 256 "
+        "columns for four warps.",
         columns=("type", "K of wgmma"),
         rows=(
             Row(
