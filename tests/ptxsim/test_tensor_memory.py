@@ -266,10 +266,7 @@ def test_shift_moves_rows_towards_lane_zero(simulate):
     expected = FILLED.copy()
     moving = np.arange(128) % 32 != 31
     expected[moving] = FILLED[1:][moving[:-1]]
-    np.testing.assert_array_equal(after(simulate, operation, allow_unconfirmed=True), expected)
-    with pytest.raises(ptxsim.Trap, match="lanes that tcgen05.shift moves") as raised:
-        after(simulate, operation)
-    assert raised.value.kind == "unconfirmed"
+    np.testing.assert_array_equal(after(simulate, operation), expected)
 
 
 def lane(offset: int) -> str:

@@ -147,7 +147,6 @@ void shift_down(TensorMemory &memory, uint32_t first_lane, uint32_t column) {
 }
 
 Outcome execute_shift(Warp &warp, const Instruction &in) {
-  warp.unconfirmed("the lanes that tcgen05.shift moves");
   for_each_lane(warp.mask, [&](uint32_t lane) {
     const TensorAddress at(static_cast<uint32_t>(warp.defined_address(in.operands[0], lane)));
     if (at.lane % TensorMemory::lanes_per_warp || at.lane >= TensorMemory::lanes)
