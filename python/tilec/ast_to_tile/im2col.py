@@ -103,7 +103,8 @@ def _mode(mode: KernelValue, tile_shape: Shape) -> str | None:
         raise BadArgument("mode", f"expected None or one of {known}, got {describe(mode)}")
     if mode in OF_128_PIXELS and tile_shape[0] != PIXELS_OF_W128:
         expected = f"expected tiles of {PIXELS_OF_W128} pixels for '{mode}', got {tile_shape[0]}"
-        raise BadArgument("mode", f"{expected}: use mode 'w', or tile=({PIXELS_OF_W128}, {tile_shape[1]})")
+        other = "mode 'w', or " if mode == "w128" else ""
+        raise BadArgument("mode", f"{expected}: use {other}tile=({PIXELS_OF_W128}, {tile_shape[1]})")
     return mode
 
 
