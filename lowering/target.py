@@ -46,6 +46,8 @@ class Target(Frozen):
     fills_nan: bool
     # Whether TMA loads pixels along W (PTX ISA 9.7.9.27.1.2: im2col::w and im2col::w::128 need sm_100a).
     loads_along_w: bool
+    # Whether TMA loads pixels after each 32 of im2col::w::128: NVIDIA does not document their rows (allow_unconfirmed).
+    loads_halos: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
     # Whether add, sub, mul and fma compute two f32 at once (PTX ISA 9.7.3: .f32x2 needs sm_100).
@@ -81,6 +83,7 @@ TARGETS = {
             scatters_rows=True,
             fills_nan=False,
             loads_along_w=True,
+            loads_halos=False,
             converts_small_floats=True,
             packs_floats=True,
             compares_three=True,
@@ -103,6 +106,7 @@ TARGETS = {
             scatters_rows=False,
             fills_nan=False,
             loads_along_w=False,
+            loads_halos=False,
             converts_small_floats=False,
             packs_floats=False,
             compares_three=False,

@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     reduce,
     scaled,
     shape,
+    shifted_rows,
     tensor_map,
     tma,
     types,

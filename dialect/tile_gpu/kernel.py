@@ -97,6 +97,8 @@ _MULTIPLIES = (
     "tile_gpu.tcgen05_mma_scaled",
     "tile_gpu.tcgen05_mma_sparse",
     "tile_gpu.tcgen05_copy_scales",
+    "tile_gpu.tcgen05_copy_rows",
+    "tile_gpu.tcgen05_shift_rows",
 )
 
 

@@ -1,5 +1,7 @@
 """Matrix multiply-accumulate on tensor memory (tcgen05), on registers (wgmma, mma_sync) and on FMA units (dot)."""
 
+from collections.abc import Sequence
+
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
@@ -10,6 +12,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import (
     Boolean,
     Buffer,
+    Integer32,
     MatrixLhs,
     RegisterTile,
     SharedBuffer,
@@ -34,11 +37,15 @@ AnyKind = Enumeration(*KINDS, *PACKED_FLOATS)
 # Of multiplies that read packed buffers.
 RHS_KIND_CLAUSE = "{ rhs_kind $rhs_kind}"
 _STEP_BITS = 256
+# The lanes that a multiply may skip, and the words with a bit for each.
+_SKIPPED_ROWS, _SKIPPED_WORDS = 128, 4
 # The rows of a CTA in a pair that multiplies 128.
 _NARROW_ROWS = 64
 # The rows whose metadata one instruction reads (PTX ISA 9.7.16.10.8.2), and the layout of metadata.
 SPARSE_ROWS, METADATA = 128, "sparse_metadata"
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
+# Of a multiply that keeps rows of the accumulator.
+SKIPPED_CLAUSE = "{ skip [$skipped]}"
 # Of each multiply (README.md, Ids).
 ID_CLAUSE = "{ id $id}"
 
@@ -119,6 +126,15 @@ def places_of_operands(op: ir.OpView) -> str | None:
     return None
 
 
+def skipped_rows(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.16.10.9: disable-output-lane has a bit for each of the 128 lanes of a CTA."""
+    words, accumulator = len(op.skipped), op.accumulator.type
+    if words and (words != _SKIPPED_WORDS or accumulator.shape[0] != _SKIPPED_ROWS or getattr(op, "pair", False)):
+        expected = f"{_SKIPPED_WORDS} words of skipped rows for {_SKIPPED_ROWS} rows of one CTA"
+        return f"expected {expected}, but got {words} for {accumulator.spelled()}"
+    return None
+
+
 def _step(op: ir.OpView) -> int:
     """PTX ISA 9.7.16.2.1: one instruction multiplies 32 bytes along K."""
     return _STEP_BITS // element_type(spell(op.lhs.type.element)).storage_bits
@@ -168,7 +184,8 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
 
     With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
-    With `depth`, only `depth` columns of lhs and rows of rhs count, from `first` on.
+    With `depth`, only `depth` columns of lhs and rows of rhs count, from `first` on. Row i of the accumulator
+    stays as it is where bit i % 32 of word i / 32 of `skipped` is set.
     """
 
     interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
@@ -176,6 +193,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     lhs: Operand[Buffer]
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
+    skipped: Sequence[Operand[Integer32]]
     kind: AnyKind
     rhs_kind: PackedKind | None
     lhs_unsigned: Flag
@@ -187,9 +205,17 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     assembly = (
         f"$kind{RHS_KIND_CLAUSE} {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator"
         " accumulate $accumulate"
-        f"{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
+        f"{SKIPPED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
-    rules = [_pair_shapes, elements_of_operands, signs_of_integers, places_of_operands, whole_steps, _part_of_depth]
+    rules = [
+        _pair_shapes,
+        elements_of_operands,
+        signs_of_integers,
+        places_of_operands,
+        whole_steps,
+        _part_of_depth,
+        skipped_rows,
+    ]
 
 
 class Tcgen05MmaSparseOp(Operation, name="tcgen05_mma_sparse"):

@@ -11,6 +11,7 @@ from tilec.dialect.tile_gpu.matrix import (
     ID_CLAUSE,
     OPERANDS,
     RHS_KIND_CLAUSE,
+    SKIPPED_CLAUSE,
     AnyKind,
     Kind,
     PackedKind,
@@ -18,6 +19,7 @@ from tilec.dialect.tile_gpu.matrix import (
     matrix_shapes,
     places_of_operands,
     signs_of_integers,
+    skipped_rows,
     sparse_shapes,
     whole_steps,
 )
@@ -213,7 +215,10 @@ class UndefinedOp(Operation, name="undefined"):
 
 
 class MultiplyOp(Operation, name="multiply"):
-    """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05."""
+    """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05.
+
+    Rows that are `skipped` are those of the accumulator, as of `tcgen05_mma`.
+    """
 
     interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
     result: Result[T]
@@ -221,16 +226,17 @@ class MultiplyOp(Operation, name="multiply"):
     lhs: Operand[Buffer]
     rhs: Operand[SharedBuffer]
     accumulate: Operand[Boolean]
+    skipped: Sequence[Operand[Integer32]]
     kind: AnyKind
     rhs_kind: PackedKind | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     id: Int32 | None
     assembly = (
-        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{ID_CLAUSE} attr-dict"
+        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SKIPPED_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [matrix_shapes, elements_of_operands, signs_of_integers, places_of_operands, whole_steps]
+    rules = [matrix_shapes, elements_of_operands, signs_of_integers, places_of_operands, whole_steps, skipped_rows]
 
 
 class MultiplySparseOp(Operation, name="multiply_sparse"):

@@ -36,6 +36,9 @@ CONSTANTS: dict[str, Constant] = {
     "shared_write_share": assumed(1, "not measured: 0 or 1; 1 agrees with the step times of tutorials of Gluon"),
     "tensor_memory_read_bytes_per_cycle": measured(256, "QRC, META: 210 to 256"),
     "tensor_memory_write_bytes_per_cycle": measured(470, "META, QRC"),
+    "tensor_copy_cycles": measured(67, "QRC"),
+    "tensor_row_copy_cycles": measured(52, "QRC"),
+    "tensor_shift_cycles": measured(51, "QRC"),
     "tensor_memory_allocation_cycles": measured(245, "QRC: 195 to 253"),
     # TMA.
     "tma_issue_cycles": measured(30, "META"),

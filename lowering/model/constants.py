@@ -73,6 +73,9 @@ class Device:
     )
     tensor_memory_read_bytes_per_cycle: float = _quantity("bytes/cycle", "tcgen05.ld by four warps")
     tensor_memory_write_bytes_per_cycle: float = _quantity("bytes/cycle", "tcgen05.st by four warps")
+    tensor_copy_cycles: float = _quantity("cycles", "tcgen05.cp of 128 rows of 32 bytes")
+    tensor_row_copy_cycles: float = _quantity("cycles", "tcgen05.cp of 4 rows of 32 bytes")
+    tensor_shift_cycles: float = _quantity("cycles", "tcgen05.shift of 128 rows of 32 bytes")
     tensor_memory_allocation_cycles: float = _quantity("cycles", "tcgen05.alloc and dealloc, each")
     # TMA.
     tma_issue_cycles: float = _quantity("cycles", "between two copies of an SM")

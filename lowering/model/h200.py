@@ -37,6 +37,9 @@ CONSTANTS: dict[str, Constant] = {
     "shared_write_share": probed(0, "106 bytes/cycle of copies beside multiplies that read 128"),
     "tensor_memory_read_bytes_per_cycle": vendor(0, "PTX ISA: not on this target"),
     "tensor_memory_write_bytes_per_cycle": vendor(0, "PTX ISA: not on this target"),
+    "tensor_copy_cycles": vendor(0, "PTX ISA: not on this target"),
+    "tensor_row_copy_cycles": vendor(0, "PTX ISA: not on this target"),
+    "tensor_shift_cycles": vendor(0, "PTX ISA: not on this target"),
     "tensor_memory_allocation_cycles": vendor(0, "PTX ISA: not on this target"),
     # TMA.
     "tma_issue_cycles": probed(15, "copies of 16 to 1024 bytes"),

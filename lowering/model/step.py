@@ -18,6 +18,7 @@ L2 = "L2"
 HBM = "HBM"
 TMA_ISSUE = "TMA issue"
 TENSOR_MEMORY = "tensor memory port"
+TENSOR_COPY = "copies to tensor memory"
 FMA = "FMA pipe"
 ALU = "ALU"
 MUFU = "MUFU"
@@ -42,6 +43,7 @@ class Step(NamedTuple):
         copies: TMA instructions.
         tensor_memory_read_bytes: bytes of tcgen05.ld.
         tensor_memory_written_bytes: bytes of tcgen05.st.
+        tensor_copy_cycles: cycles of tcgen05.cp and tcgen05.shift, which run beside multiplies.
         fma: float additions, multiplies and multiply-adds, of one thread each.
         alu: comparisons, integer and logic operations, of one thread each.
         exponentials: operations of MUFU, of one thread each.
@@ -57,6 +59,7 @@ class Step(NamedTuple):
     copies: float = 0
     tensor_memory_read_bytes: float = 0
     tensor_memory_written_bytes: float = 0
+    tensor_copy_cycles: float = 0
     fma: float = 0
     alu: float = 0
     exponentials: float = 0
@@ -100,6 +103,8 @@ def unit_cycles(step: Step, device: Device) -> dict[str, float]:
             step.tensor_memory_read_bytes / device.tensor_memory_read_bytes_per_cycle,
             step.tensor_memory_written_bytes / device.tensor_memory_write_bytes_per_cycle,
         )
+    if step.tensor_copy_cycles:
+        cycles[TENSOR_COPY] = step.tensor_copy_cycles
     return cycles
 
 

@@ -22,6 +22,7 @@ from tilec.lowering.plan.layout_assignment import assign_layouts
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, matrix_plan, matrix_plans, refusal_of_operand
 from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
 from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
@@ -128,7 +129,7 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     here. Raises UnsupportedError.
     """
     options, remarks = division.options, list(division.remarks)
-    target = replace(target, fills_nan=given.allow_unconfirmed)
+    target = replace(target, fills_nan=given.allow_unconfirmed, loads_halos=given.allow_unconfirmed)
 
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
         order = MemoryOrder(list(operations_below(entry)))
@@ -235,7 +236,9 @@ def _is_expanded(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, tar
     if name == _STORE:
         return order is None or store_map(op, order, target) is None
     tile = op.operation.results[0] if name == _LOAD else None
-    return tile is not None and tile not in plan.loads and tile not in plan.runs
+    if tile is None or tile in plan.loads or tile in plan.runs:
+        return False
+    return not isinstance(plan.stationary.get(tile), StationaryTile)
 
 
 def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
@@ -280,7 +283,7 @@ def _reason(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> s
     if op.operation.name == _STORE:
         map = im2col_store_map(op.view, target)
         return map if isinstance(map, str) else "the tile is too large to stage, or follows stores that do not use TMA"
-    run = image_run(op, target) if is_of_run(op) else None
+    run = image_run(op, target) if is_of_run(op) else plan.stationary.get(op.operation.results[0])
     map = run if isinstance(run, str) else im2col_map_for(op, target, rounds_to_tf32=False)
     if isinstance(map, str):
         return map

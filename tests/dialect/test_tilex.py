@@ -140,8 +140,15 @@ REFUSED = {
         VIEW.replace("32x8", "32"),
         "the tile of an im2col_view has two dimensions, pixels and channels, but got [32]",
     ),
-    "mode": (VIEW.replace("mode=im2col", "mode=tile"), "mode must be one of: im2col, w, w128, run, but got: tile"),
+    "mode": (
+        VIEW.replace("mode=im2col", "mode=tile"),
+        "mode must be one of: im2col, w, w128, run, stationary, but got: tile",
+    ),
     "w128": (VIEW.replace("mode=im2col", "mode=w128"), "mode w128 expects tiles of 128 pixels, but got 32"),
+    "stationary": (
+        VIEW.replace("mode=im2col", "mode=stationary"),
+        "mode stationary expects tiles of 128 pixels, but got 32",
+    ),
     "element": (
         VIEW.replace(TENSOR, TENSOR.replace("f16", "f4E2M1FN")),
         "im2col_view does not support elements of f4E2M1FN",

@@ -124,7 +124,7 @@ def test_load_of_a_random_case(interpret: Interpret, seed: int) -> None:
 
 
 @pytest.mark.parametrize("name", ["strides", "dilations", "one dimension", "three dimensions"])
-@pytest.mark.parametrize(("mode", "pixels"), [("im2col", 8), ("w", 4), ("w128", 128)])
+@pytest.mark.parametrize(("mode", "pixels"), [("im2col", 8), ("w", 4), ("w128", 128), ("stationary", 128)])
 def test_order_of_pixels_in_each_mode(interpret: Interpret, name: str, mode: str, pixels: int) -> None:
     case = CASES[name]
     tap = tuple(taps - 1 for taps in case.geometry[0])

@@ -113,7 +113,10 @@ def test_executors_of_readme() -> None:
         (categories.PLACED_MULTIPLIES, {"multiply", "multiply_scaled", "multiply_sparse"}),
         (
             categories.TENSOR_CORE_OPERATIONS,
-            {"tcgen05_mma", "tcgen05_mma_scaled", "tcgen05_mma_sparse", "tcgen05_copy_scales"},
+            {
+                *("tcgen05_mma", "tcgen05_mma_scaled", "tcgen05_mma_sparse"),
+                *("tcgen05_copy_scales", "tcgen05_copy_rows", "tcgen05_shift_rows"),
+            },
         ),
         (categories.CALLS, {"assert", "print", "allocate"}),
     ],

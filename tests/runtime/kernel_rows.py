@@ -91,4 +91,15 @@ KERNEL_ROWS = (
             "kernels/test_nan_fill.py::test_a_tile_that_threads_read_has_the_nan_of_tile_ir",
         ),
     ),
+    KernelRow(
+        "5.5.5.3",
+        "im2col::w::128 with wHalo",
+        '`mode="stationary"` of `ct.im2col_view`, of left operands of multiplies, with the hint `allow_unconfirmed`',
+        "sm_100a; stride and dilation 1 along W, as many output pixels along W as pixels, a known width. The mode is "
+        "an error otherwise",
+        (
+            "kernels/test_stationary_images.py::test_one_seed",
+            "kernels/test_stationary_images.py::test_refused",
+        ),
+    ),
 )

@@ -50,7 +50,8 @@ MATMUL = """
     "tile_gpu.put_commit"(%cb) : (!of_b) -> ()
     %ga = "tile_gpu.get"(%ca) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a
     %gb = "tile_gpu.get"(%cb) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_b) -> !b
-    "tile_gpu.tcgen05_mma"(%d, %ga, %gb, %yes) {id = 1 : i32, kind = "f16"} : (!d, !a, !b, i1) -> ()
+    "tile_gpu.tcgen05_mma"(%d, %ga, %gb, %yes) {id = 1 : i32, kind = "f16",
+    operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>} : (!d, !a, !b, i1) -> ()
     "tile_gpu.release"(%ca) {consumer = 0 : i32} : (!of_a) -> ()
     "tile_gpu.release"(%cb) {consumer = 0 : i32} : (!of_b) -> ()
   } {tile_gpu.id = 0 : i32}

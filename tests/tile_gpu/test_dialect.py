@@ -65,7 +65,8 @@ REFUSALS = {
     "incompatible shapes of a multiply": (
         '%s = "tile_gpu.get"(%ca) {consumer = 0 : i32, resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_a) -> !a\n'
         '%d = "tile_gpu.put_begin"(%cd) {resultSegmentSizes = array<i32: 1, 0, 0, 0>} : (!of_d) -> !d\n'
-        '"tile_gpu.tcgen05_mma"(%d, %s, %s, %yes) {kind = "f16"} : (!d, !a, !a, i1) -> ()\n',
+        '"tile_gpu.tcgen05_mma"(%d, %s, %s, %yes) {kind = "f16", operandSegmentSizes = array<i32: 1, 1, 1, 1, 0>}'
+        " : (!d, !a, !a, i1) -> ()\n",
         "expected MxK, KxN and MxN",
     ),
     "tile and buffer of different shapes": (

@@ -61,6 +61,14 @@ ROWS = (
     '"register=(0)(0)(0)(0)(0)(0) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"> -> tensor<128x64xf16, '
     '"register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64">'
 )
+# An operation on a run of 128 rows, and of four for each of two taps, in both memories.
+RUN, MOVED = "buffer<136x64xf16, shared, contiguous=1 swizzle=128B>", "buffer<128x64xf16, tensor, lanes=128 packed>"
+RUNS = (
+    f"%runs = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse once : channel<[{RUN}, {MOVED}]>\n"
+    f"%run:2 = tile_gpu.get %runs consumer 0 : channel<[{RUN}, {MOVED}]>\n"
+)
+PLACED = f"{RUNS}%rows = tile_gpu.place_rows %run#0 : {RUN} -> {MOVED}\n"
+MULTIPLIED = f"%product = tile_gpu.multiply f16 {{}}, %slot#1, %d accumulate %yes : {MOVED}, !b -> !d\n"
 # A line for each operation, which follows HEAD.
 LINES = {
     "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
@@ -145,7 +153,10 @@ LINES = {
     "store_view": "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
     "tile_gpu.store_view %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 : !l",
     "store_wait": "tile_gpu.store_wait read",
-    "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes : !a, !b -> !d",
+    "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes skip [%n, %n, %n, %n]"
+    " : !a, !b -> !d",
+    "tcgen05_copy_rows": f"{RUNS}tile_gpu.tcgen05_copy_rows %run#0 -> %run#1 : {RUN} -> {MOVED}",
+    "tcgen05_shift_rows": f"{RUNS}tile_gpu.tcgen05_shift_rows %run#0 tap 2 -> %run#1 : {RUN} -> {MOVED}",
     "tcgen05_copy_scales": "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#1 : !m -> !n",
     "tcgen05_mma_scaled": "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#1, %scale#2 into %d"
     " accumulate %yes : !g, !j, !n, !o -> !d",
@@ -162,7 +173,11 @@ LINES = {
     "read": "%r = tile_gpu.read %d : !d -> !t",
     "read_rows": ROWS.format(name="read_rows"),
     "undefined": "%r = tile_gpu.undefined : !d",
-    "multiply": "%r = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d",
+    "multiply": "%r = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes skip [%n, %n, %n, %n] : !a, !b -> !d",
+    "place_rows": f"{RUNS}%r = tile_gpu.place_rows %run#0 : {RUN} -> {MOVED}",
+    "rows_in_interval": "%r:4 = tile_gpu.rows_in_interval %n period 9 from 8 to 9",
+    "shift_rows": f"{PLACED}{MULTIPLIED.format('%rows')}"
+    f"%r = tile_gpu.shift_rows %rows from %run#0 tap 1 : {RUN} -> {MOVED}",
     "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",
     "multiply_scaled": "%r = tile_gpu.multiply_scaled %side#0, %side#1 scaled %scale#1, %scale#2, %d accumulate %yes"
     " : !g, !j, !n, !o -> !d",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from test_every_operation import HEAD, LINES
+from test_every_operation import HEAD, LINES, MOVED, MULTIPLIED, PLACED, RUN, RUNS
 
 from tilec.dialect.operation import OPERATIONS
 from tilec.errors import VerificationError
@@ -173,6 +173,45 @@ REFUSALS = {
     "%r = tile_gpu.unpack %y dimension 0 : !l -> tensor<128xf16, #line>": "expected bytes, elements of i8, but got f32",
     "%r = tile_gpu.load_view %p[%n] extents [%n] strides [%n] vector 1 : tensor<128xf4E2M1FN, #line>": (
         "elements of f4E2M1FN share bytes: expected a tile of i8"
+    ),
+    f"{RUNS}%r = tile_gpu.place_rows %run#0 : {RUN} -> buffer<128x64xf16, tensor, lanes=128>": (
+        "expected 128 rows in the layout 'lanes=128 packed', but got buffer<128x64xf16, tensor, lanes=128>"
+    ),
+    f"{RUNS}%r = tile_gpu.place_rows %slot#1 : !b -> {MOVED}": (
+        "expected a run of at least 128 rows in the layout contiguous=1 swizzle=64B or contiguous=1 swizzle=128B"
+    ),
+    f"{RUNS}tile_gpu.tcgen05_copy_rows %part#1 -> %run#1 : !u -> {MOVED}": (
+        "expected a run of at least 128 rows in the layout contiguous=1 swizzle=64B or contiguous=1 swizzle=128B"
+    ),
+    f"{RUNS}tile_gpu.tcgen05_copy_rows %side#0 -> %run#1 : !g -> {MOVED}": (
+        "expected rows of one length and element, but got buffer<128x64xf8E4M3FN"
+    ),
+    f"{RUNS}tile_gpu.tcgen05_shift_rows %run#0 tap 3 -> %run#1 : {RUN} -> {MOVED}": (
+        "expected a tap from 1 to 2, whose rows the run has, but got 3"
+    ),
+    f"{RUNS}%r = tile_gpu.shift_rows %run#1 from %run#0 tap 0 : {RUN} -> {MOVED}": (
+        "expected a tap from 1 to 2, whose rows the run has, but got 0"
+    ),
+    f"{RUNS}%r = tile_gpu.shift_rows %run#1 from %run#0 tap 1 : {RUN} -> {MOVED}": (
+        "expected rows of tile_gpu.place_rows or tile_gpu.shift_rows"
+    ),
+    f"{PLACED}{MULTIPLIED.format('%rows')}%r = tile_gpu.shift_rows %rows from %run#0 tap 2 : {RUN} -> {MOVED}": (
+        "expected tap 1 of the run whose rows are shifted, but got tap 2"
+    ),
+    f"{PLACED}%r = tile_gpu.shift_rows %rows from %run#0 tap 1 : {RUN} -> {MOVED}": (
+        "expected a multiply of the rows before they are shifted again"
+    ),
+    f"{PLACED}%r = tile_gpu.shift_rows %rows from %run#0 tap 1 : {RUN} -> {MOVED}\n{MULTIPLIED.format('%rows')}": (
+        "rows are shifted in the block of their copy, and have no later use"
+    ),
+    "%r:4 = tile_gpu.rows_in_interval %n period 9 from 3 to 3": (
+        "expected an interval inside of a period of 9, but got 3 to 3"
+    ),
+    "%r:4 = tile_gpu.rows_in_interval %n period 9 from 3 to 10": (
+        "expected an interval inside of a period of 9, but got 3 to 10"
+    ),
+    f"{MULTIPLY} into %d accumulate %yes skip [%n] : !a, !b -> !d": (
+        "expected 4 words of skipped rows for 128 rows of one CTA, but got 1 for buffer<128x64xf32"
     ),
     "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#2 : !m -> !o": "source and destination must agree, but got",
     "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#2, %scale#1 into %d accumulate %yes"

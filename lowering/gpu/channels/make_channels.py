@@ -39,6 +39,7 @@ from tilec.dialect.tile_gpu.placed import (
     UndefinedOp,
 )
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.shifted_rows import PlaceRowsOp, ShiftRowsOp, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_inside, owner_of, users_of
@@ -58,7 +59,12 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.staging import is_staged, make_staging_buffers
 
 _WAIT = WgmmaWaitOp.OPERATION_NAME
-_SCALES = PlaceScalesOp.OPERATION_NAME
+_ROWS, _SHIFT = PlaceRowsOp.OPERATION_NAME, ShiftRowsOp.OPERATION_NAME
+# The copies of tiles from shared to tensor memory, in the same slot.
+_COPIES = {
+    PlaceScalesOp.OPERATION_NAME: Tcgen05CopyScalesOp.OPERATION_NAME,
+    _ROWS: Tcgen05CopyRowsOp.OPERATION_NAME,
+}
 _LOADS = {LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME, GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME}
 _PLACE = PlaceOp.OPERATION_NAME
 _PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
@@ -67,7 +73,7 @@ _CONSUMERS = {
     MultiplyOp.OPERATION_NAME: MMA,
     MultiplyScaledOp.OPERATION_NAME: MMA,
     MultiplySparseOp.OPERATION_NAME: MMA,
-    _SCALES: MMA,
+    **dict.fromkeys((*_COPIES, _SHIFT), MMA),
     WgmmaOp.OPERATION_NAME: WGMMA,
     GatherTileOp.OPERATION_NAME: TMA,
 }
@@ -165,7 +171,7 @@ def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedT
     # Threads last: they read a tile right after it was loaded, and so would always be first.
     for consumer in sorted(users_by_consumer, key=lambda each: each.name == THREADS) or [_Consumer(THREADS)]:
         users = tuple(users_by_consumer[consumer])
-        ends = [end for user in users for end in (user, *_waits(user))]
+        ends = [end for user in users for end in (user, *_waits(user), *_readers_of_rows(user))]
         inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
         holds.append(_Hold(consumer, users, inside[0], inside[-1]))
     return _PlacedTile(op, Position(numbers[op], op.location), _buffers(op), tuple(holds))
@@ -187,6 +193,11 @@ def _waits(user: ir.Operation) -> list[ir.Operation]:
             waits.append(found)
         value = found.results[0]
     return waits
+
+
+def _readers_of_rows(user: ir.Operation) -> list[ir.Operation]:
+    """The multiplies that read the rows of a run in tensor memory, and their shifts."""
+    return users_of(user.results[0]) if user.name in (_ROWS, _SHIFT) else []
 
 
 def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
@@ -233,8 +244,8 @@ def _is_late(multiply: ir.Operation, block: ir.Block) -> bool:
 
 
 def _buffers(op: ir.Operation) -> tuple[BufferType, ...]:
-    """The buffers of a slot: that of the tile, and with scale factors that of their copy in tensor memory."""
-    copies = [user.results[0].type for user in _users(op) if user.name == _SCALES]
+    """The buffers of a slot: that of the tile, and that of its copy in tensor memory."""
+    copies = [user.results[0].type for user in _users(op) if user.name in _COPIES]
     return (op.results[0].type, *copies[:1])
 
 
@@ -282,13 +293,15 @@ def _use_slot(user: ir.Operation, tile: ir.Value, views: dict[ir.Value, ir.Value
     for number, operand in enumerate(user.operands):
         if without_views(operand) == tile:
             user.operands[number] = _viewed(operand, views, got)
-    if user.name not in (_SCALES, ReadOp.OPERATION_NAME, ReadRowsOp.OPERATION_NAME):
+    if user.name not in (*_COPIES, _SHIFT, ReadOp.OPERATION_NAME, ReadRowsOp.OPERATION_NAME):
         return
-    source = user.operands[0]
     with user.location, ir.InsertionPoint(user):
-        if user.name == _SCALES:
+        if user.name in _COPIES:
             result = got.results[1]
-            build(Tcgen05CopyScalesOp.OPERATION_NAME, [source, result])
+            build(_COPIES[user.name], [user.operands[0], result])
+        elif user.name == _SHIFT:
+            result = got.results[1]
+            build(Tcgen05ShiftRowsOp.OPERATION_NAME, [user.opview.source, result], (), {"tap": user.opview.tap})
         else:
             made = _load(user)
             set_compute_role(made, compute_role(user))

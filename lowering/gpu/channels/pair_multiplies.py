@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
-from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType, ChannelType
 from tilec.dialect.walk import users_of
 from tilec.lowering.gpu.channels.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
 from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into
@@ -72,6 +72,8 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
         has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and op.lhs.type.memory == SHARED
         if op.pair or not has_rows or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
             raise NotPairsError(f"a pair needs 64 or 128 rows per block and 32 to 256 columns, got {rows}x{columns}")
+        if len(op.skipped) or _is_copied(op.lhs):
+            raise NotPairsError("the rows of a left operand move in tensor memory, which is done in each block")
         half = _half_of(op, channels, equal)
         if half not in found:
             found.append(half)
@@ -83,6 +85,12 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
     if any(_buffer_of(op.lhs) in divided for op in multiplies):
         raise NotPairsError("a right operand is the left one of another multiply")
     return found
+
+
+def _is_copied(lhs: ir.Value) -> bool:
+    """Whether an operand is copied from shared to tensor memory."""
+    channel, _ = _buffer_of(lhs)
+    return lhs.type.memory == TENSOR and channel is not None and channel.producer == TMA
 
 
 def _half_of(op: ir.OpView, channels: list[MakeChannelOp], equal: EqualValues) -> _Half:

@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
-from tilec.dialect.tile_gpu.types import SHARED
+from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.channels.adjacent_blocks import join_blocks
 from tilec.lowering.gpu.channels.pair_multiplies import NotPairsError, make_pairs
@@ -51,7 +51,8 @@ def _multicast(kernel: KernelOp, channel: MakeChannelOp, equal: EqualValues) -> 
     if channel.producer != TMA or TMA in channel.consumer_names:
         return
     buffers = channel.channel.type.buffers
-    if any(is_scale_layout(buffer.layout) for buffer in buffers):
+    # Scale factors, and the rows of images that move, are copied to tensor memory in each CTA.
+    if any(is_scale_layout(buffer.layout) or buffer.memory == TENSOR for buffer in buffers):
         return
     for number, buffer in enumerate(buffers):
         loads = loads_into(channel, number) if buffer.memory == SHARED else []

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from math import prod
+from math import ceil, prod
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
@@ -41,6 +41,7 @@ from tilec.dialect.tile_gpu.shape import (
     TransposeOp,
     UnpackOp,
 )
+from tilec.dialect.tile_gpu.shifted_rows import LANE_GROUPS, LHS_ROWS, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
@@ -58,6 +59,7 @@ from tilec.lowering.instruction_choice import (
     position_comparisons,
 )
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
+from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Multiply, Step, pipe_use
 from tilec.lowering.tma.tensor_map import ELEMENTS
@@ -419,6 +421,21 @@ def _gather_parts(op: ir.OpView, _device: Device) -> Step:
     return _through_shared(2 * tile_bytes(op.operation.results[0].type))
 
 
+def _copied_rows(op: ir.OpView, device: Device) -> Step:
+    """The copy of a run to tensor memory, and the rows that move there, with the new ones of each group of 32."""
+    steps = ceil(tile_bytes(op.rows.type) / LHS_ROWS / STEP_BYTES)
+    if op.operation.name == Tcgen05CopyRowsOp.OPERATION_NAME:
+        copied, cycles, instructions = LHS_ROWS, device.tensor_copy_cycles, steps
+    else:
+        copied, cycles = LANE_GROUPS, device.tensor_shift_cycles + device.tensor_row_copy_cycles
+        instructions = 2 * steps
+    return Step(
+        tensor_copy_cycles=steps * cycles,
+        shared_bytes=steps * copied * STEP_BYTES,
+        other_instructions=instructions,
+    )
+
+
 _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     TmaLoadOp.OPERATION_NAME: _tma_load,
     TmaGatherOp.OPERATION_NAME: _tma_gather,
@@ -430,6 +447,7 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     LoadSharedRowsOp.OPERATION_NAME: _row_access,
     StoreSharedOp.OPERATION_NAME: _shared_access,
     LoadTensorMemoryOp.OPERATION_NAME: _tensor_memory_load,
+    **dict.fromkeys((Tcgen05CopyRowsOp.OPERATION_NAME, Tcgen05ShiftRowsOp.OPERATION_NAME), _copied_rows),
     StoreTensorMemoryOp.OPERATION_NAME: _tensor_memory_store,
     ConvertLayoutOp.OPERATION_NAME: _exchange,
     **dict.fromkeys((CatOp.OPERATION_NAME, ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME), _parts_of_tile),

@@ -34,6 +34,7 @@ from tilec.dialect.tile_gpu.memory import (
     StoreWaitOp,
 )
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.shifted_rows import Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.tma import TmaPrefetchOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_inside, owner_of
@@ -60,7 +61,10 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     _STORE: (_STAGING, _MEMORY),
     StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
-    Tcgen05CopyScalesOp.OPERATION_NAME: (),
+    **dict.fromkeys(
+        (op.OPERATION_NAME for op in (Tcgen05CopyScalesOp, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp)),
+        (),
+    ),
     TmaPrefetchOp.OPERATION_NAME: (),
     # It keeps its order with copies that it may guard, with stores, and with other output, but waits for no other role.
     AssertOp.OPERATION_NAME: (_CHECKED, _MEMORY),

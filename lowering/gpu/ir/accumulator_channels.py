@@ -26,6 +26,7 @@ from tilec.dialect.tile_gpu.placed import (
     UndefinedOp,
 )
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.shifted_rows import PlaceRowsOp, ShiftRowsOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import owner_of, terminator_of
 from tilec.lowering.gpu.ir.build_channels import ChannelDeclarations, Position, put_begin, put_commit, take
@@ -41,6 +42,8 @@ MULTIPLIES = {
 }
 # The number of the operand of a multiply that may be in tensor memory.
 _LHS = 1
+# Operands of multiplies, which are copied to tensor memory.
+_COPIED = tuple(op.OPERATION_NAME for op in (PlaceScalesOp, PlaceRowsOp, ShiftRowsOp))
 _PLACE, _READ, _UNDEFINED = PlaceOp.OPERATION_NAME, ReadOp.OPERATION_NAME, UndefinedOp.OPERATION_NAME
 
 
@@ -72,7 +75,7 @@ def is_accumulator(value: ir.Value) -> bool:
     if not isinstance(value.type, BufferType) or value.type.memory != TENSOR:
         return False
     op = owner_of(value)
-    if op is None or op.name not in (_PLACE, PlaceScalesOp.OPERATION_NAME):
+    if op is None or op.name not in (_PLACE, *_COPIED):
         return True
     return op.name == _PLACE and not all(map(is_operand, value.uses))
 

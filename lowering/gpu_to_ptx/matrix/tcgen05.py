@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledO
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
+from tilec.lowering.gpu_to_ptx.registers.literals import braced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout, parse_scale_layout
@@ -81,7 +82,10 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
     kind, lhs_text = element_type(op.kind).mma_kind, "[$2]" if lhs is None else "$2"
-    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4, $5;"
+    # PTX ISA 9.7.16.10.9: disable-output-lane.
+    skipped = [lowering.scalar(word) for word in op.skipped]
+    lanes = f", {braced(6, len(skipped))}" if skipped else ""
+    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4{lanes}, $5;"
     steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block, first in itertools.product(range(rows // block_rows), range(0, columns, part)):
@@ -95,7 +99,7 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                     left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
                 right = moved(lowering, rhs_start, rhs.row_offset(first) + rhs.step_offset(step))
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
-                b.execute(text, (), elected, accumulator, left, right, instruction, accumulate)
+                b.execute(text, (), elected, accumulator, left, right, instruction, accumulate, *skipped)
 
 
 @lowers(Tcgen05MmaSparseOp)

@@ -67,6 +67,7 @@ class Accumulator:
         entering: other values that get into the accumulator, each with its user: a multiply, a loop or a terminator.
         reads: the values that registers need, each with the operation before which they are read; None means
             directly after the definition.
+        keeps_rows: whether a multiply skips rows, which keep their values.
     """
 
     values: dict[ir.Value, None] = field(default_factory=dict)
@@ -74,6 +75,7 @@ class Accumulator:
     carriers: dict[ir.Operation, None] = field(default_factory=dict)
     entering: list[tuple[ir.Value, ir.Operation]] = field(default_factory=list)
     reads: dict[ir.Value, ir.Operation | None] = field(default_factory=dict)
+    keeps_rows: bool = False
 
     @property
     def type(self) -> ir.Type:
@@ -101,6 +103,8 @@ class Accumulator:
 
         A loop without a branch for its first iteration is worth the stores of zeros.
         """
+        if self.keeps_rows:
+            return True
         is_read_when_carried = any(isinstance(value.owner, ir.Block) for value in self.reads)
         return is_read_when_carried or not any(is_zero(value) for value, _ in self.entering)
 

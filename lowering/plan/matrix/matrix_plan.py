@@ -34,6 +34,7 @@ from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.row_loads import row_maps
 from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
+from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile, stationary_tiles
 from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
@@ -56,7 +57,8 @@ class Operand:
     TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
     in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`. If
     `over` is given, the operand takes the place of that result of an earlier multiply, which nothing reads later. If
-    `run` is given, threads read the operand from that run of pixels.
+    `run` is given, threads read the operand from that run of pixels. If `stationary` is given, it is copied to tensor
+    memory, where its rows move from tap to tap.
     """
 
     value: ir.Value
@@ -68,6 +70,7 @@ class Operand:
     tensor_layout: TensorLayout | None = None
     over: ir.Value | None = None
     run: ImageRun | None = None
+    stationary: StationaryTile | None = None
 
     @property
     def packed_kind(self) -> str | None:
@@ -80,6 +83,8 @@ class Operand:
         return None if self.map is None or self.source is None else self.source.load
 
     def __str__(self) -> str:
+        if self.stationary is not None:
+            return f"in tensor memory, from a run at tap {self.stationary.tap}"
         if self.tensor_layout is not None:
             return "in tensor memory"
         if self.register_layout is not None:
@@ -153,6 +158,8 @@ class MatrixPlan:
     maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
     # The runs of pixels from which threads read tiles of images.
     runs: dict[ir.Value, ImageRun] = field(default_factory=dict)
+    # The tiles of images whose rows move in tensor memory, or the reasons why others in this mode do not.
+    stationary: dict[ir.Value, StationaryTile | str] = field(default_factory=dict)
     # The reasons why threads load tiles of an entry without multiplies.
     refusals: dict[ir.Value, str] = field(default_factory=dict)
     # The layouts of the TMA loads that are scale factors.
@@ -216,7 +223,8 @@ def matrix_plans(
 
     def plan_for(warps: int, read_bytes: frozenset[ir.Value] = frozenset()) -> MatrixPlan:
         choices = _Choices(target, warps, order, known, read_bytes)
-        plan = MatrixPlan(runs=_runs(entry, choices))
+        stationary = stationary_tiles(entry, target, choices.tma_refusal)
+        plan = MatrixPlan(runs=_runs(entry, choices), stationary=stationary)
         free = free_columns(matrices, carried, target, warps, sharing)
         for op in multiplies:
             _add(plan, _decide(op, plan, free.get(op.operation), choices))
@@ -270,6 +278,7 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
         found = carried[op]
         if not in_memory.keys() >= found.multiplies.keys():
             found = single_accumulator(op)
+        found.keeps_rows |= any(_skips_rows(plan, multiply) for multiply in found.multiplies)
         for value in found.values:
             plan.accumulators[value] = found
     for accumulator in dict.fromkeys(plan.accumulators.values()):
@@ -278,16 +287,21 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
                 plan.reads_before.setdefault(before, []).append(value)
 
 
+def _skips_rows(plan: MatrixPlan, op: ir.Operation) -> bool:
+    tile = plan.multiplies[op.results[0]].lhs.stationary
+    return tile is not None and tile.skipped is not None
+
+
 def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choices) -> Multiply:
     """The decisions about a multiply, to which these columns of tensor memory are left, after those of a plan."""
     types = matrix_types(op)
     unit, refusals = _unit(op, types, columns, choices)
     maps = dict(plan.maps)
     is_narrow = op.operation.name in NARROW_MULTIPLIES
-    lhs = _lhs_of_run(op.lhs, unit, plan, choices.warps)
+    lhs = _stationary_lhs(op.lhs, unit, plan) or _lhs_of_run(op.lhs, unit, plan, choices.warps)
     if lhs is None:
         lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, choices.warps, plan.unit_of))
-    if lhs.register_layout is None and lhs.run is None:
+    if lhs.register_layout is None and lhs.run is None and lhs.stationary is None:
         lhs = _operand(op.lhs, 1, unit, maps, choices, is_narrow)
     rhs = _operand(op.rhs, 0, unit, maps, choices, is_narrow)
     if types.is_sparse and lhs.contiguous != 1:
@@ -313,6 +327,15 @@ def _unit(
         expansion = ": run the pass expand-sparse" if types.is_sparse else expansion
         raise UnsupportedError(message + expansion, location)
     return unit, refusals
+
+
+def _stationary_lhs(lhs: ir.Value, unit: MatrixUnit, plan: MatrixPlan) -> Operand | None:
+    """The lhs, if its rows move in tensor memory; the plan gets the reason where the unit does not read them there."""
+    tile = plan.stationary.get(lhs)
+    if isinstance(tile, StationaryTile) and not unit.accumulates_in_tensor_memory:
+        plan.stationary[lhs] = f"tile: the multiply is done by {unit.name}, which reads no tensor memory"
+        return None
+    return Operand(lhs, 1, stationary=tile) if isinstance(tile, StationaryTile) else None
 
 
 def _lhs_of_run(lhs: ir.Value, unit: MatrixUnit, plan: MatrixPlan, warps: int) -> Operand | None:
@@ -385,9 +408,12 @@ def _scale_map(op: ir.OpView, load: ir.OpView, layout: ScaleLayout) -> TensorMap
 
 def _fold(plan: MatrixPlan) -> None:
     """Folds the loads and data movement that only multiplies use, from the operands backwards."""
-    for side in (side for multiply in plan.multiplies.values() for side in multiply.sides):
-        if side.map is not None:
-            _fold_value(plan, side.value)
+    for multiply in plan.multiplies.values():
+        for side in multiply.sides:
+            if side.map is not None:
+                _fold_value(plan, side.value)
+        if multiply.lhs.stationary is not None:
+            plan.folded.update((multiply.lhs.value, multiply.lhs.stationary.load.tile))
 
 
 def _fold_value(plan: MatrixPlan, value: ir.Value) -> None:

@@ -93,6 +93,12 @@ def _is_rounded_by_all(value: ir.Value) -> bool:
     return True
 
 
+def is_rounded_by_tma(operand: ir.Value) -> bool:
+    """Whether an operand is the rounding to tf32 of a tile that TMA may round."""
+    source = operand_source(operand)
+    return isinstance(source, OperandSource) and source.rounds_to_tf32
+
+
 def is_only_multiplied(tile: ir.Value) -> bool:
     """Whether multiplies alone read a tile, through operations that fold into its shared layout."""
     for use in tile.uses:

@@ -87,7 +87,9 @@ def _is_of_one_multiply(accumulator: Accumulator) -> bool:
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:
     """The layout of the lhs in tensor memory; None if it is loaded by TMA, or if its rows are not in threads."""
     lhs, type = multiply.lhs, multiply.lhs.value.type
-    if not multiply.unit.accumulates_in_tensor_memory or multiply.scales or lhs.map is not None:
+    if not multiply.unit.accumulates_in_tensor_memory or multiply.scales:
+        return None
+    if lhs.map is not None or lhs.stationary is not None:
         return None
     is_of_sums = lhs.run is not None or any(sums_behind(lhs.value))
     if per_byte(type.element) != 1 or is_widened(lhs.value) or not is_of_sums:

@@ -87,6 +87,15 @@ class InMemory:
     is_defined: ir.Value
 
 
+@dataclass(frozen=True)
+class StationaryRows:
+    """A run of pixels in shared memory, and its rows in tensor memory after they have moved up by `tap`."""
+
+    run: ir.Value
+    rows: ir.Value
+    tap: int
+
+
 class Conversion:
     """The decisions for an entry, and its converted values, views, accumulators and slots."""
 
@@ -106,6 +115,8 @@ class Conversion:
         self.in_memory: dict[ir.Value, InMemory] = {}
         # Runs of pixels in shared memory, by what their copy reads.
         self.runs: dict[Hashable, ir.Value] = {}
+        # Runs whose rows move in tensor memory, in the same way.
+        self.stationary: dict[Hashable, StationaryRows] = {}
         self._groups: dict[Hashable, int] = {}
         # Whether a loop ended by break, for the loops that contain a return.
         self.completed: dict[ir.Operation, ir.Value] = {}

@@ -6,7 +6,8 @@ They are computed directly after the definition of that number, so outside of th
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
 from typing import TypeAlias
@@ -121,6 +122,17 @@ def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[i
             number = emitter.cast_integer(made, max(32, made.type.width))
             conversion.positions[key] = _decoded(number, view.type, extents)
     return conversion.positions[key]
+
+
+@contextmanager
+def output_column(op: ir.OpView, view: TileView, conversion: Conversion) -> Iterator[ir.Value]:
+    """The output pixel along W with which the tile of an access starts, as i32; operations inside follow it directly.
+
+    The stride is 1.
+    """
+    *_, start = first_pixel(op, view, conversion)
+    with _point(start, conversion.declarations):
+        yield emitter.binary("arith.addi", start, emitter.i32(view.type.lower[-1]))
 
 
 def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:

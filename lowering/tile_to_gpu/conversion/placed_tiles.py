@@ -35,6 +35,7 @@ from tilec.lowering.tile_to_gpu.conversion.declared_map import (
     starts_inside,
 )
 from tilec.lowering.tile_to_gpu.conversion.im2col_position import start_coordinates, tap_offsets
+from tilec.lowering.tile_to_gpu.conversion.stationary_rows import stationary_tile
 
 
 def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
@@ -78,7 +79,9 @@ def _turn(load: ir.OpView, conversion: Conversion) -> int | None:
 
 
 def operand_tile(operand: Operand, multiply: Multiply, conversion: Conversion) -> ir.Value:
-    """The operand of a multiply in shared memory."""
+    """The operand of a multiply in shared or tensor memory."""
+    if operand.stationary is not None:
+        return stationary_tile(operand.value, operand.stationary, conversion)
     if operand.source is None or operand.map is None:
         return _from_registers(operand, multiply, conversion)
     placed = conversion.placed[operand.source.load.operation.results[0]]

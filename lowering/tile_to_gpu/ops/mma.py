@@ -16,6 +16,7 @@ from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE
 from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive, enter
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, buffer_of, converts
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import operand_tile, scale_tile
+from tilec.lowering.tile_to_gpu.conversion.stationary_rows import skipped_rows
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
@@ -108,7 +109,8 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     else:
         kinds = {"kind": multiply.lhs.packed_kind or multiply.types.element, "rhs_kind": multiply.rhs.packed_kind}
         attributes = {**kinds, **_signs(multiply.types)}
-        made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate], [type], **attributes).result
+        skipped = skipped_rows(multiply.lhs.stationary, conversion)
+        made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate, skipped], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 
 

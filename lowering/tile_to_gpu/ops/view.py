@@ -83,6 +83,9 @@ def _load_view(op: ir.OpView, conversion: Conversion) -> None:
     if tile in conversion.plan.runs:
         read_from_run(op, conversion)
         return
+    if tile in conversion.plan.stationary:
+        # Multiplies place it.
+        return
     view, type = conversion.tile_views[op.view], conversion.type(tile)
     packed, _ = access_vector(op)
     stored = type_of_bytes(type, packed)
