@@ -27,6 +27,7 @@ from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element
 from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.conversion.sliced_map import SlicePosition
 
 # rule(op, conversion)
 _Rule = Callable[[ir.OpView, Any], None]
@@ -44,13 +45,17 @@ def converts(*names: str) -> Callable[[_Rule], _Rule]:
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu."""
+    """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu.
+
+    `position` is that of a slice in the tensor map of all slices.
+    """
 
     base: ir.Value
     extents: tuple[ir.Value, ...]
     strides: tuple[ir.Value, ...]
     type: ir.Type
     source: ir.OpView
+    position: SlicePosition | None = None
 
     @property
     def index_width(self) -> int:

@@ -149,6 +149,8 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     at = arguments.axis(axis, len(self.shape))
     first, last = (_bound(value, name) for value, name in ((start, "start"), (stop, "stop")))
     _check_order(first, last, self.shape[at])
+    if isinstance(first, Tile):
+        first = not_negative(emitter, first)
     factors = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
     offset = emitter.as_tile(binary(emitter, "mul", *factors))
     moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
