@@ -17,7 +17,6 @@ from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.access.packed_maps import tile_shape as packed_tile_shape
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
