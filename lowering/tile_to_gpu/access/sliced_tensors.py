@@ -132,9 +132,8 @@ def _launch_pointer(pointer: ir.Value) -> tuple[ir.Value | None, list[ir.Value]]
 
 
 def _summands(value: ir.Value) -> Iterator[ir.Value]:
-    """The values whose sum is a number of elements; sums of less than 64 bits may wrap and are one value."""
-    value = without_assumptions(value)
-    sum = producer(value, "addi") if value.type.element.width == _OFFSET_BITS else None
+    """The values whose sum is a number of elements."""
+    sum = _arithmetic(value, "addi")
     if sum is None:
         yield value
         return
@@ -142,12 +141,17 @@ def _summands(value: ir.Value) -> Iterator[ir.Value]:
     yield from _summands(sum.rhs)
 
 
+def _arithmetic(value: ir.Value, name: str) -> ir.OpView | None:
+    """The operation of this name that computes an offset of 64 bits; one of fewer bits may wrap before it is added."""
+    return producer(without_assumptions(value), name) if value.type.element.width == _OFFSET_BITS else None
+
+
 def _offset(term: ir.Value, strides: Sequence[Number], bits: int) -> Offset | None:
     """A number of elements as steps of a stride of the tensor, of a factor that the launcher knows, or of 16 bytes."""
     number = splat(term)
     if number is not None:
         return _constant_steps(1, number, strides, bits)
-    product = producer(term, "muli") if term.type.element.width == _OFFSET_BITS else None
+    product = _arithmetic(term, "muli")
     if product is None:
         return _constant_steps(_narrowest(term), 1, strides, bits)
     pairs = [(product.lhs, product.rhs), (product.rhs, product.lhs)]
