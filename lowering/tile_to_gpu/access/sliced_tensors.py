@@ -44,12 +44,13 @@ class Slice:
     """A tensor that starts at `base`, which the launcher knows, plus the offsets, whose strides differ.
 
     `dimension` is the dimension whose extent the kernel computes, None if the launcher knows all extents. The first
-    offset is in its stride then.
+    offset is in steps of `granule` of its elements then: 1, or those of 16 bytes if they are adjacent.
     """
 
     base: ir.Value
     offsets: tuple[Offset, ...]
     dimension: int | None
+    granule: int = 1
 
     @property
     def further_dimensions(self) -> int:
@@ -57,10 +58,10 @@ class Slice:
         return len(self.offsets) + (self.dimension is not None)
 
 
-def slice_of(tensor: ir.OpView, bits: int, contiguous: int | None = None) -> Slice | str | None:
+def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
     """How a tensor lies in an array, None if the launcher knows its base and extents, or why TMA cannot copy it.
 
-    Its elements of `bits` bits are adjacent along the dimension `contiguous`.
+    Its elements have `bits` bits.
     """
     if not all(map(at_launch, tensor.dynamicStrides)):
         return "strides are computed in the kernel"
@@ -70,8 +71,6 @@ def slice_of(tensor: ir.OpView, bits: int, contiguous: int | None = None) -> Sli
         return None
     if len(computed) > 1:
         return f"extents {computed[0]} and {computed[1]} are computed in the kernel, and TMA has a map for one of them"
-    if contiguous in computed:
-        return f"extent {contiguous}, along which elements are adjacent, is computed in the kernel"
     if bits < 8:
         return f"base or extents are computed in the kernel, for elements of {bits} bits"
     if any(_known(stride) == 0 for stride in strides):
@@ -91,13 +90,21 @@ def slice_of(tensor: ir.OpView, bits: int, contiguous: int | None = None) -> Sli
         offsets.append(offset)
     if not computed:
         return Slice(base, tuple(offsets), None)
-    stride = strides[computed[0]]
+    dimension, granule = computed[0], 1
+    stride = strides[dimension]
+    if stride == 1:
+        granule = stride = _GRANULE_BITS // bits
+        if divisor_of(extents[dimension]) % granule:
+            return (
+                f"extent {dimension}, along which elements are adjacent, is computed in the kernel, and not known to be "
+                f"a multiple of 16 bytes: state ct.assume_divisible_by(.., {granule}) for start and stop"
+            )
     if greatest(stride) > MAXIMUM_NARROW:
-        return f"stride {computed[0]} is not known to be less than 2**31"
+        return f"stride {dimension} is not known to be less than 2**31"
     offsets.sort(key=lambda offset: not _is_same(offset.stride, stride))
     if not offsets or not _is_same(offsets[0].stride, stride):
         offsets.insert(0, Offset(0, stride))
-    return Slice(base, tuple(offsets), computed[0])
+    return Slice(base, tuple(offsets), dimension, granule)
 
 
 def rank_reason(slice: Slice, type: ir.Type) -> str | None:

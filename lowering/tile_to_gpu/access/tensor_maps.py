@@ -168,7 +168,7 @@ def address_reason(
             return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays with padded rows"
         if k != contiguous and type.tensor_view.shape[k] != 1 and greatest(stride) * bits // 8 >= STRIDE_LIMIT:
             return f"stride {k} is not known to be less than 2**40 bytes: pass arrays with strides of 32 bits"
-    slice = slice_of(tensor, bits, contiguous)
+    slice = slice_of(tensor, bits)
     if isinstance(slice, str):
         return slice
     if slice is not None:

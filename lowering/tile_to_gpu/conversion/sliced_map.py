@@ -10,7 +10,16 @@ bring the address back to row r + start:
     2**30 - h * 2**29              2**35 - 2 * S     -2**31 * S + h * 2**30 * S, modulo 2**64
 
 where h = min((start + size) / 2**30, 2) keeps the coordinates below 2**31. The sum is (start + r) * S: addresses have
-64 bits, so 2**35 * 2**29 is 0. Each other offset of the slice is one more dimension.
+64 bits, so 2**35 * 2**29 is 0.
+
+If the elements along the dimension are adjacent, E bytes each, strides and coordinates are multiples of 16 bytes, of
+which each is G elements:
+
+    2**31 - G - size + r           E                 (r - size - G) * E + 2**31 * E
+    (start + size) / G + 1         16                (start + size + G) * E
+    2**27                          2**38 - 16 * E    -2**31 * E, modulo 2**64
+
+Each other offset of the slice is one more dimension.
 """
 
 from __future__ import annotations
@@ -29,8 +38,9 @@ from tilec.lowering.tile_to_gpu.access.index import of_one_width
 from tilec.lowering.tile_to_gpu.access.sliced_tensors import Offset, Slice
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
-# The stride in bytes whose product with 2**29 is 0 modulo 2**64.
-_WRAPPING_BYTES = 1 << 35
+# The strides in bytes whose products with 2**29 and with _ADJACENT_COORDINATE are 0 modulo 2**64.
+_WRAPPING_BYTES, _ADJACENT_WRAPPING_BYTES = 1 << 35, 1 << 38
+_ADJACENT_COORDINATE, _ADJACENT_STEPS = 1 << 27, 16
 _PERIOD_BITS = 30
 
 
@@ -60,6 +70,11 @@ def position_of(slice: Slice, extent: ir.Value | None, indices: list[ir.Value | 
     if extent is None:
         return SlicePosition(None, None, None, tuple(steps))
     size = emitter.cast_integer(extent, 32)
+    first = emitter.binary("arith.subi", emitter.i32(_sliced_extent(slice)), size)
+    if slice.granule > 1:
+        units = emitter.binary("arith.divui", size, emitter.i32(slice.granule))
+        last = emitter.binary("arith.addi", emitter.binary("arith.addi", steps[0], units), emitter.i32(1))
+        return SlicePosition(slice.dimension, first, size, (last, *steps[1:], emitter.i32(_ADJACENT_COORDINATE)))
     end = emitter.binary("arith.addi", steps[0], size)
     period = emitter.binary(
         "arith.minui", emitter.binary("arith.shrui", end, emitter.i32(_PERIOD_BITS)), emitter.i32(2)
@@ -68,7 +83,6 @@ def position_of(slice: Slice, extent: ir.Value | None, indices: list[ir.Value | 
     row = emitter.binary("arith.subi", emitter.binary("arith.addi", end, emitter.i32(1)), before)
     half = emitter.binary("arith.shli", period, emitter.i32(_PERIOD_BITS - 1))
     wrapping = emitter.binary("arith.subi", emitter.i32(1 << _PERIOD_BITS), half)
-    first = emitter.binary("arith.subi", emitter.i32(MAXIMUM_NARROW), size)
     return SlicePosition(slice.dimension, first, size, (row, *steps[1:], wrapping))
 
 
@@ -84,13 +98,19 @@ def _steps(offset: Offset, index: ir.Value | int) -> ir.Value:
 def launch_values(
     source: ir.OpView, declarations: Declarations, slice: Slice | None = None
 ) -> tuple[list[ir.Value], list[ir.Value]]:
-    """The extents and strides of a tensor for the launcher; the extent that a kernel computes is 2**31 - 1."""
-    sliced = None if slice is None else slice.dimension
-    known = [MAXIMUM_NARROW if k == sliced else extent for k, extent in enumerate(tensor_extents(source))]
+    """The extents and strides of a tensor for the launcher; a constant for the extent that a kernel computes."""
+    known = list(tensor_extents(source))
+    if slice is not None and slice.dimension is not None:
+        known[slice.dimension] = _sliced_extent(slice)
     extents = [declarations.integer(extent) for extent in known]
     strides = [declarations.integer(stride) for stride in tensor_strides(source)]
     with declarations.point():
         return of_one_width(extents), of_one_width(strides)
+
+
+def _sliced_extent(slice: Slice) -> int:
+    """The extent in the map of the dimension whose extent the kernel computes."""
+    return MAXIMUM_NARROW + 1 - slice.granule
 
 
 def further_dimensions(
@@ -104,8 +124,10 @@ def further_dimensions(
             steps = [emitter.binary("arith.divui", step, emitter.i64(parts)) for step in steps]
         extents = [emitter.i64(1 << 31) for _ in steps]
         if slice.dimension is not None:
-            wrapping = emitter.i64(_WRAPPING_BYTES * 8 // ELEMENTS[element].bits)
-            steps.append(emitter.binary("arith.subi", wrapping, emitter.multiplied(steps[0], 2)))
+            is_adjacent = slice.granule > 1
+            whole = (_ADJACENT_WRAPPING_BYTES if is_adjacent else _WRAPPING_BYTES) * 8 // ELEMENTS[element].bits
+            moved = emitter.i64(_ADJACENT_STEPS // parts) if is_adjacent else emitter.multiplied(steps[0], 2)
+            steps.append(emitter.binary("arith.subi", emitter.i64(whole), moved))
             extents.append(emitter.i64((1 << _PERIOD_BITS) + 1))
     return extents, steps
 

@@ -9,7 +9,17 @@ from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Shape, Tile, TiledView, describe, needs_64_bits
+from tilec.ast_to_tile.values import (
+    Array,
+    ForeignPointer,
+    KernelValue,
+    Origin,
+    Shape,
+    Tile,
+    TiledView,
+    describe,
+    needs_64_bits,
+)
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
@@ -28,13 +38,14 @@ def make_array(
     pointer: ir.Value,
     shape: tuple[Tile | int, ...],
     strides: tuple[Tile | int, ...],
+    origin: Origin | None = None,
 ) -> Array:
     """The array with its tensor view."""
     index_dtype = datatypes.int64 if any(map(needs_64_bits, (*shape, *strides))) else datatypes.int32
     # A tensor view has no constant extents and strides of 0.
     extents, steps = (tuple(size or emitter.as_tile(0, index_dtype) for size in part) for part in (shape, strides))
     view = tensor_view(pointer, dtype, extents, steps, emitter.locate())
-    return Array(name, dtype, pointer, shape, strides, view)
+    return Array(name, dtype, pointer, shape, strides, view, origin=origin)
 
 
 def tensor_view(
@@ -151,11 +162,27 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     _check_order(first, last, self.shape[at])
     if isinstance(first, Tile):
         first = not_negative(emitter, first)
-    factors = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
-    offset = emitter.as_tile(binary(emitter, "mul", *factors))
-    moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
+    origin = self.origin or Origin(self.pointer, (0,) * len(self.shape))
+    starts = (*origin.starts[:at], _start(emitter, origin.starts[at], first), *origin.starts[at + 1 :])
+    moved = origin.pointer
+    # One offset along each axis, so that slices of slices are those of the array.
+    for axis, (start, stride) in enumerate(zip(starts, self.strides, strict=True)):
+        if axis == at or start != 0:
+            factors = [to_dtype(emitter, value, datatypes.int64) for value in (start, stride)]
+            offset = emitter.as_tile(binary(emitter, "mul", *factors))
+            moved = emitter.build("offset", [moved, offset.value], [pointer_type(self.dtype)]).results[0]
     shape = (*self.shape[:at], _extent(emitter, first, last, self.index_dtype), *self.shape[at + 1 :])
-    return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
+    origin = Origin(origin.pointer, starts)
+    return make_array(emitter, self.name, self.dtype, moved, shape, self.strides, origin)
+
+
+def _start(emitter: Emitter, outer: Tile | int, inner: Tile | int) -> Tile | int:
+    """The first index of a slice of a slice in the array, whose extent it does not exceed."""
+    if outer == 0:
+        return inner
+    if isinstance(outer, int) and isinstance(inner, int):
+        return outer + inner
+    return not_negative(emitter, emitter.as_tile(binary(emitter, "add", *_common_width(emitter, outer, inner))))
 
 
 def _bound(value: KernelValue, parameter: str) -> Tile | int:
