@@ -47,14 +47,16 @@ def simulate(kernel: Any, grid: tuple[int, ...], arguments: tuple[Any, ...], tar
 
 
 @pytest.mark.parametrize("size", [1, 7, 63, 64, 65])
-@pytest.mark.parametrize("start", [0, 1, 5, 64])
-def test_rows_beside_a_slice_are_neither_read_nor_written(start: int, size: int, target: str, random) -> None:
+@pytest.mark.parametrize(("start", "dtype"), [(0, np.int32), (1, np.int64), (5, np.int32), (64, np.int32)])
+def test_rows_beside_a_slice_are_neither_read_nor_written(
+    start: int, dtype: type, size: int, target: str, random: np.random.Generator
+) -> None:
     total = 140
     a = np.full((total, DEPTH), np.nan, np.float16)
     a[start : start + size] = random.integers(-3, 4, (size, DEPTH))
     b = random.integers(-3, 4, (1, DEPTH, COLUMNS)).astype(np.float16)
     c = np.full((total, COLUMNS), 9, np.float16)
-    bounds = np.array([start, start + size], np.int32)
+    bounds = np.array([start, start + size], dtype)
     ptx = simulate(grouped, (1, 3, 1), (a, b, c, bounds, ROWS, COLUMNS, DEPTH), target)
     assert LOAD.format(4) in ptx and STORE.format(4) in ptx
     expected = np.full((total, COLUMNS), 9, np.float32)

@@ -22,6 +22,7 @@ from tilec.lowering.tma.rules import MAX_RANK, STRIDE_LIMIT
 
 # Strides of a tensor map are multiples of 16 bytes (CUDA driver API).
 _GRANULE_BITS = 128
+COMPUTED = "base or extents are computed in the kernel"
 # The bits of an offset of a pointer.
 _OFFSET_BITS = 64
 
@@ -72,9 +73,9 @@ def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
     if len(computed) > 1:
         return f"extents {computed[0]} and {computed[1]} are computed in the kernel, and TMA has a map for one of them"
     if bits < 8:
-        return f"base or extents are computed in the kernel, for elements of {bits} bits"
+        return COMPUTED
     if any(_known(stride) == 0 for stride in strides):
-        return "base or extents are computed in the kernel, for an array with a stride of 0"
+        return f"{COMPUTED}, for an array with a stride of 0"
     base, terms = _launch_pointer(tensor.base)
     if base is None:
         return "the base address is computed in the kernel, but not as an offset from an argument"
@@ -96,8 +97,8 @@ def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
         granule = stride = _GRANULE_BITS // bits
         if divisor_of(extents[dimension]) % granule:
             return (
-                f"extent {dimension}, along which elements are adjacent, is computed in the kernel, and not known to be "
-                f"a multiple of 16 bytes: state ct.assume_divisible_by(.., {granule}) for start and stop"
+                f"extent {dimension}, along which elements are adjacent, is computed in the kernel, and not known to "
+                f"be a multiple of 16 bytes: state ct.assume_divisible_by(.., {granule}) for start and stop"
             )
     if greatest(stride) > MAXIMUM_NARROW:
         return f"stride {dimension} is not known to be less than 2**31"

@@ -17,7 +17,7 @@ from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_ma
 from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.access.index import is_narrow
-from tilec.lowering.tile_to_gpu.access.sliced_tensors import Slice, rank_reason, slice_of
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import COMPUTED, Slice, rank_reason, slice_of
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK, STRIDE_LIMIT
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
@@ -172,7 +172,7 @@ def address_reason(
     if isinstance(slice, str):
         return slice
     if slice is not None:
-        reason = rank_reason(slice, type) if copies_slices else "base or extents are computed in the kernel"
+        reason = rank_reason(slice, type) if copies_slices else COMPUTED
         if reason is not None:
             return reason
     return _repeat_reason(tensor, type)

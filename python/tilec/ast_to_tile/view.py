@@ -161,9 +161,10 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     first, last = (_bound(value, name) for value, name in ((start, "start"), (stop, "stop")))
     _check_order(first, last, self.shape[at])
     if isinstance(first, Tile):
-        first = not_negative(emitter, first)
+        first = _bounded_index(emitter, first, self.index_dtype)
     origin = self.origin or Origin(self.pointer, (0,) * len(self.shape))
-    starts = (*origin.starts[:at], _start(emitter, origin.starts[at], first), *origin.starts[at + 1 :])
+    whole = _start(emitter, origin.starts[at], first, self.index_dtype)
+    starts = (*origin.starts[:at], whole, *origin.starts[at + 1 :])
     moved = origin.pointer
     # One offset along each axis, so that slices of slices are those of the array.
     for axis, (start, stride) in enumerate(zip(starts, self.strides, strict=True)):
@@ -176,13 +177,20 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     return make_array(emitter, self.name, self.dtype, moved, shape, self.strides, origin)
 
 
-def _start(emitter: Emitter, outer: Tile | int, inner: Tile | int) -> Tile | int:
+def _start(emitter: Emitter, outer: Tile | int, inner: Tile | int, dtype: DType) -> Tile | int:
     """The first index of a slice of a slice in the array, whose extent it does not exceed."""
     if outer == 0:
         return inner
     if isinstance(outer, int) and isinstance(inner, int):
         return outer + inner
-    return not_negative(emitter, emitter.as_tile(binary(emitter, "add", *_common_width(emitter, outer, inner))))
+    total = emitter.as_tile(binary(emitter, "add", *_common_width(emitter, outer, inner)))
+    return _bounded_index(emitter, total, dtype)
+
+
+def _bounded_index(emitter: Emitter, index: Tile, dtype: DType) -> Tile:
+    """The index, assumed to be from 0 to the largest extent of an array whose extents have this type."""
+    is_wider = needs_64_bits(index) and dtype == datatypes.int32
+    return _assumed_bounded(emitter, index, 2**31 - 1 if is_wider else None)
 
 
 def _bound(value: KernelValue, parameter: str) -> Tile | int:
@@ -218,8 +226,12 @@ def _extent(emitter: Emitter, first: Tile | int, last: Tile | int, dtype: DType)
 
 def not_negative(emitter: Emitter, extent: Tile) -> Tile:
     """The scalar, assumed to be at least 0."""
-    bounded = {"predicate": BoundedAttr.get(0, None)}
-    return Tile(emitter.build("assume", [extent.value], [extent.value.type], bounded).results[0], extent.dtype, ())
+    return _assumed_bounded(emitter, extent, None)
+
+
+def _assumed_bounded(emitter: Emitter, scalar: Tile, greatest: int | None) -> Tile:
+    bounded = {"predicate": BoundedAttr.get(0, greatest)}
+    return Tile(emitter.build("assume", [scalar.value], [scalar.value.type], bounded).results[0], scalar.dtype, ())
 
 
 def _common_width(emitter: Emitter, *bounds: Tile | int) -> list[Tile]:
