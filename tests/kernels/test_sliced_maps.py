@@ -171,3 +171,21 @@ def test_slices_of_slices_along_both_axes(bounds: tuple[int, ...], target: str, 
         np.testing.assert_array_equal(result, exact)
     ptx = simulate(heads, (2, 2), arguments, target)
     assert LOAD.format(5) in ptx and STORE.format(5) in ptx
+
+
+@ct.kernel
+def far_tile(A, B, C, S):
+    """The product of a tile far after the end of a slice is 0, and nothing of it is stored."""
+    start, stop, far = ct.load(S, 0, 1).item(), ct.load(S, 1, 1).item(), ct.load(S, 2, 1).item()
+    a, c, total = A.slice(0, start, stop), C.slice(0, start, stop), ct.zeros((64, 64), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (64, 16))):
+        total = ct.mma(ct.load(a, (far, k), (64, 16), padding_mode=ZERO), ct.load(B, (k, 0), (16, 64)), total)
+    ct.store(c, (far, 0), (total + 1).astype(C.dtype))
+
+
+@pytest.mark.parametrize("far", [1, 2**25 - 1, 2**25, 2**31 - 1])
+def test_tiles_after_the_end_of_a_slice(far: int, target: str) -> None:
+    a, b, c = np.full((80, 16), np.nan, np.float16), np.ones((16, 64), np.float16), np.full((80, 64), 9, np.float16)
+    ptx = simulate(far_tile, (1,), (a, b, c, np.array([7, 9, far], np.int32)), target)
+    assert STORE.format(4) in ptx
+    assert (c == 9).all()

@@ -9,7 +9,7 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.tile.analysis.bounds import Interval, bounds, read_as
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
-from tilec.lowering.tile.analysis.tile_operations import producer
+from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
 
 # The operations through which a difference follows its operands.
 _DEPTH = 6
@@ -57,15 +57,12 @@ def _add_terms(value: ir.Value, factor: int, terms: dict[ir.Value, int], depth: 
     number = _number(value)
     if number is not None:
         return factor * number
-    op = producer(value, "addi", "subi", "muli", "assume") if depth else None
-    name = None if op is None else op.operation.name.removeprefix("cuda_tile.")
-    if name == "assume":
-        return _add_terms(op.value, factor, terms, depth - 1)
-    if name in ("addi", "subi"):
-        sign = 1 if name == "addi" else -1
+    value = without_assumptions(value)
+    if depth and (op := producer(value, "addi", "subi")) is not None:
+        sign = 1 if op.operation.name == "cuda_tile.addi" else -1
         parts = (op.lhs, factor), (op.rhs, sign * factor)
         return sum(_add_terms(part, scale, terms, depth - 1) for part, scale in parts)
-    if name == "muli":
+    if depth and (op := producer(value, "muli")) is not None:
         for known, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
             if (number := _number(known)) is not None:
                 return _add_terms(other, factor * number, terms, depth - 1)

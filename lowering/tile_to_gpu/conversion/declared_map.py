@@ -78,11 +78,10 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     box[0] = min(box[0] // parts, widest) if row is None else row // element_bytes(type.element)
     dimensions = tuple(type.dim_map[k] for k in map.order)
     copied = map.order, dimensions, map.swizzle, map.element, map.truncated, map.fill
-    key = (source.operation.results[0], copied, tuple(box), spell(type.element))
-    declarations = conversion.declarations
-    slice = slice_under(map.view)
+    slice, declarations = slice_under(map.view), conversion.declarations
+    tensor = source.operation.results[0] if slice is None else key_of_slice(slice, source)
+    key = tensor, copied, tuple(box), spell(type.element)
     if slice is not None:
-        key = (*key_of_slice(slice, source), *key[1:])
         box += [1] * slice.further_dimensions
 
     def declare() -> ir.Value:
