@@ -77,6 +77,7 @@ CORE_CASES = {
     # The core suite sees the return of each fault that a measurement has found.
     "kernels/test_blocks_that_wait.py": 4,
     "kernels/test_random_strides.py": 4,
+    "kernels/test_sliced_maps.py": 4,
     "kernels/test_slices.py": 4,
     "kernels/test_views_outside.py": 4,
     "kernels/test_block_scaling.py": 0,

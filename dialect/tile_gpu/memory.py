@@ -5,7 +5,7 @@ from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.sets import RegisterTile, SharedBuffer, TensorBuffer
+from tilec.dialect.tile_gpu.sets import Integer32, RegisterTile, SharedBuffer, TensorBuffer
 from tilec.dialect.verify import types_only
 
 
@@ -158,6 +158,22 @@ class FenceAliasOp(Operation, name="fence_alias"):
     """Orders this thread's accesses across different addresses of the same memory (PTX fence.proxy.alias)."""
 
     interface = Interface(Category.SYNCHRONIZATION)
+
+
+class AcquiredOp(Operation, name="acquired"):
+    """Zero, once the accesses of this thread with order `acquire` or `acq_rel` that precede it are complete."""
+
+    interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
+    result: Result[Integer32]
+    assembly = "attr-dict"
+
+
+class FenceAcquiredOp(Operation, name="fence_acquired"):
+    """Orders the accesses that `acquired` waits for before later loads of TMA (PTX fence.proxy.async.global)."""
+
+    interface = Interface(Category.SYNCHRONIZATION, executor=Executor.LOAD, scratch=Scratch.NONE)
+    acquired: Operand[Integer32]
+    assembly = "$acquired attr-dict"
 
 
 class ScheduleBarrierOp(Operation, name="schedule_barrier"):

@@ -132,7 +132,8 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     target = replace(target, fills_nan=given.allow_unconfirmed, loads_halos=given.allow_unconfirmed)
 
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
-        order = MemoryOrder(list(operations_below(entry)))
+        # The fence is one of each CTA, which does not wait for the acquires of others.
+        order = MemoryOrder(list(operations_below(entry)), fences=division.cluster.value == 1)
         return order, *_chosen(entry, target, given, options, sharing, order if given.tma else None)
 
     order, worker, matrix = chosen()

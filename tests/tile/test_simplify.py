@@ -143,6 +143,22 @@ def test_integer_pairs(body: str, remaining: list[str]) -> None:
     check(body.replace("W", f"tile<{COUNT}xi64>"), "i32", "i32", remaining)
 
 
+@pytest.mark.parametrize("number", ["1", "3", "2147483647"])
+@pytest.mark.parametrize(
+    ("body", "remaining"),
+    [
+        ("%s = addi %x, %c : T %r = subi %s, %x : T", []),
+        ("%s = addi %x, %c : T %r = subi %x, %s : T", []),
+        ("%s = subi %x, %c : T %r = subi %x, %s : T", []),
+        ("%s = addi %x, %c : T %m = muli %s, %k : T %o = muli %k, %x : T %r = subi %m, %o : T", []),
+        ("%m = muli %x, %k : T %r = subi %m, %x : T", ["muli", "subi"]),
+        ("%m = muli %x, %x : T %s = addi %m, %c : T %r = subi %s, %x : T", ["muli", "addi", "subi"]),
+    ],
+)
+def test_constant_differences(body: str, remaining: list[str], number: str) -> None:
+    check(f"{constant('c', number, 'i32')} {constant('k', '-6', 'i32')} {body}", "i32", "i32", remaining)
+
+
 @pytest.mark.parametrize(
     ("inner", "outer", "remaining"),
     [

@@ -75,6 +75,7 @@ LINES = {
     " : !l -> tensor<128xi64, #line>",
     "atomic_view": "tile_gpu.atomic_view addf %y -> %p[%n] extents [%n] strides [%n] vector 1 inbounds [false]"
     " scope device : !l",
+    "acquired": "%r = tile_gpu.acquired",
     "allocate": "%r = tile_gpu.allocate bytes 64 alignment 16",
     "assert": 'tile_gpu.assert %in, "in range" : tensor<128xi1, #line>',
     "barrier": "tile_gpu.barrier",
@@ -97,6 +98,7 @@ LINES = {
     "dot": "%r = tile_gpu.dot %slot#0, %slot#1, %x : !a, !b -> !t",
     "differs_from_one": "%r = tile_gpu.differs_from_one %x : !t",
     "extract": "%r = tile_gpu.extract %y[%n] : !l -> f32",
+    "fence_acquired": "tile_gpu.fence_acquired %n",
     "fence_alias": "tile_gpu.fence_alias",
     "fence_async": "tile_gpu.fence_async global_memory",
     "gdc_launch_dependents": "tile_gpu.gdc_launch_dependents",

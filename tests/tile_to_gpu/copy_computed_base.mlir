@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// No TMA: the kernel computes the base address, but tensor maps are encoded at launch.
+// No TMA: the base address is an offset from an array, which may be negative, and coordinates of a store may not.
 
 !V = tensor_view<1024x1024xf32, strides=[1024,1]>
 !T = partition_view<tile=(64x64), !V>
@@ -20,4 +20,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: base, extents or strides are computed in the kernel [tma]
+// CHECK: remark: the store does not use TMA: the start of a slice is not known to be from 0 to 2**31 - 1: add 'assume bounded<0, ?>' for it [tma]

@@ -16,6 +16,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
+from tilec.dialect.tile_gpu.memory import FenceAcquiredOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_below, operations_named, owner_of
@@ -58,6 +59,9 @@ class _SharedLoad:
 def join_blocks(kernel: KernelOp, context: Context) -> None:
     """Joins adjacent tile blocks of a kernel whose multiplies wait for L2; a remark says why they are not joined."""
     if kernel_hint(kernel, NUM_CTAS) is not None:
+        return
+    # A part that another tile block loads is not ordered after the acquires of this one.
+    if operations_named(kernel, (FenceAcquiredOp.OPERATION_NAME,)):
         return
     neighbours, device = _Neighbours(kernel), device_of(context.target.name)
     streams = {op: loads for op in channels_of(kernel) if (loads := _streamed_loads(op))}

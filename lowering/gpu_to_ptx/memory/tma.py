@@ -9,7 +9,9 @@ from dataclasses import replace
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PAIR
 from tilec.dialect.tile_gpu.memory import (
+    AcquiredOp,
     BarrierOp,
+    FenceAcquiredOp,
     FenceAliasOp,
     FenceAsyncOp,
     ScheduleBarrierOp,
@@ -274,6 +276,17 @@ def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.execute(FENCE_ASYNC)
     if "global_memory" in operation.attributes:
         lowering.b.execute("fence.proxy.async.global;")
+
+
+@lowers(AcquiredOp)
+def _acquired(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.set(operation.results[0], [lowering.constant(_INDEX, 0)])
+
+
+@lowers(FenceAcquiredOp)
+def _fence_acquired(lowering: Lowering, _operation: ir.Operation) -> None:
+    # PTX ISA 9.7.13.4: TMA reads through the async proxy, the acquire orders accesses of the generic one.
+    lowering.b.execute("fence.proxy.async.global;")
 
 
 @lowers(FenceAliasOp)

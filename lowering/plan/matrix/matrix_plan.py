@@ -197,7 +197,7 @@ class _Choices:
     def tma_refusal(self, load: ir.OpView) -> str | None:
         """The reason why a load may not be issued by TMA ahead of its multiply, or None."""
         refusal = tma_refusal(load, self.target, self.order is not None)
-        if refusal is None and self.order is not None and not self.order.may_run_early(load):
+        if refusal is None and self.order is not None and self.order.acquires_before(load) is None:
             return self.order.delay_of(load)
         return refusal
 

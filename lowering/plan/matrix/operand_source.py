@@ -135,13 +135,12 @@ def register_lhs_layout(
 
     `unit_of` is the unit of an earlier multiply by its result.
     """
-    if unit.lhs_layout is None:
+    # The shape of a product of the unit has an accumulator layout; other tiles may be too narrow for one.
+    if unit.lhs_layout is None or not any(unit_of(found) is unit for found in sums_behind(lhs)):
         return None
     wanted = unit.lhs_layout(lhs.type.shape, warps, spell(lhs.type.element))
     sums = unit.accumulator_layout(lhs.type.shape, warps, spell(lhs.type.element))
-    if not isinstance(conversion(sums, wanted), RegisterMove):
-        return None
-    return wanted if any(unit_of(found) is unit for found in sums_behind(lhs)) else None
+    return wanted if isinstance(conversion(sums, wanted), RegisterMove) else None
 
 
 def sums_behind(tile: ir.Value) -> Iterator[ir.Value]:

@@ -9,7 +9,10 @@ from tilec.dialect.spelling import spell
 from tilec.lowering.tile.analysis.bounds import Interval, bounds, read_as
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
-from tilec.lowering.tile.analysis.tile_operations import producer
+from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
+
+# The operations through which a difference follows its operands.
+_DEPTH = 6
 
 # Operands that violate an assumption (overflow<..>, a divisor of zero) make the result undefined: any value is right.
 
@@ -37,7 +40,34 @@ def _sum(op: ir.OpView) -> ir.Value | None:
 def _difference(op: ir.OpView) -> ir.Value | None:
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, 0)
-    return op.lhs if _number(op.rhs) == 0 else None
+    if _number(op.rhs) == 0:
+        return op.lhs
+    terms: dict[ir.Value, int] = {}
+    number = _add_terms(op.lhs, 1, terms, _DEPTH) + _add_terms(op.rhs, -1, terms, _DEPTH)
+    if any(factor & _ones(op.lhs) for factor in terms.values()):
+        return None
+    return integer_splat(op.result.type, number & _ones(op.lhs))
+
+
+def _add_terms(value: ir.Value, factor: int, terms: dict[ir.Value, int], depth: int) -> int:
+    """Adds `factor` times a value to a sum: its terms, by the values that are multiplied, and the constant returned.
+
+    Arithmetic wraps, which the sum modulo the range of the type does as well.
+    """
+    number = _number(value)
+    if number is not None:
+        return factor * number
+    value = without_assumptions(value)
+    if depth and (op := producer(value, "addi", "subi")) is not None:
+        sign = 1 if op.operation.name == "cuda_tile.addi" else -1
+        parts = (op.lhs, factor), (op.rhs, sign * factor)
+        return sum(_add_terms(part, scale, terms, depth - 1) for part, scale in parts)
+    if depth and (op := producer(value, "muli")) is not None:
+        for known, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+            if (number := _number(known)) is not None:
+                return _add_terms(other, factor * number, terms, depth - 1)
+    terms[value] = terms.get(value, 0) + factor
+    return 0
 
 
 def _product(op: ir.OpView) -> ir.Value | None:

@@ -2,13 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import reached
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisibility
-from tilec.lowering.tile.analysis.tile_operations import CONTINUE, FOR, YIELD, carried_sources, ends, initial_value
+from tilec.lowering.tile.analysis.tile_operations import (
+    CONTINUE,
+    FOR,
+    IF,
+    YIELD,
+    carried_sources,
+    ends,
+    given,
+    initial_value,
+    loops_around,
+)
 
 _STORE = "cuda_tile.store_view_tko"
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
@@ -33,7 +44,9 @@ def order_of(op: ir.OpView) -> dict[str, str]:
 class MemoryOrder:
     """The memory operations that come before each memory operation of an entry, through any chain of tokens."""
 
-    def __init__(self, operations: list[ir.OpView]) -> None:
+    def __init__(self, operations: list[ir.OpView], fences: bool = False) -> None:
+        """`operations` are those of the entry. With `fences` TMA may load after an acquire, which a fence orders."""
+        self._fences = fences
         self._before = {
             op.operation: _before(op.token)
             for op in operations
@@ -41,10 +54,23 @@ class MemoryOrder:
         }
         pairs = [(op, earlier) for op, found in self._before.items() if op.name not in LOADS for earlier in found]
         self._ordered_before = {earlier for _, earlier in pairs}
-        # A store of a value computed from the load cannot overtake it.
+        # A store of a value computed from the load cannot overtake it. Of the others that come after the load, the
+        # first ones count: later ones follow these.
+        first = {op: _before(op.opview.token, past=lambda each: each.name in LOADS) for op in self._before}
         self._loads_before_stores = {
-            earlier for op, earlier in pairs if earlier.name in LOADS and not uses_result_of(op, earlier)
+            earlier
+            for op, found in first.items()
+            if op.name not in LOADS
+            for earlier in found
+            if earlier.name in LOADS and not self._awaits(op, earlier)
         }
+
+    def _awaits(self, op: ir.Operation, load: ir.Operation) -> bool:
+        """Whether a store uses a value computed from a load, or always follows another one that does."""
+        if uses_result_of(op, load):
+            return True
+        stores = [each for each in self._before[op] if each.name not in LOADS and _precedes(each, op)]
+        return any(uses_result_of(each, load) for each in stores)
 
     def before(self, op: ir.OpView) -> set[ir.Operation]:
         """The operations that must be complete before an operation, itself included if a loop orders its iterations."""
@@ -68,13 +94,30 @@ class MemoryOrder:
         """Whether a load may run before accesses that precede it in the program, as another thread issues it."""
         return load.memory_ordering_semantics == "weak" and self.is_unordered(load)
 
+    def acquires_before(self, load: ir.OpView) -> set[ir.Operation] | None:
+        """The acquires after which TMA may do a load, if a fence orders them: none if it may run early.
+
+        None if other accesses order it, or an acquire of each iteration of its loop, in which it would run ahead.
+        """
+        if self.may_run_early(load):
+            return set()
+        if not self._fences or load.memory_ordering_semantics != "weak" or load.operation in self._loads_before_stores:
+            return None
+        latest = _before(load.token, past=lambda op: not _acquires(op))
+        acquires = {op for op in latest if _acquires(op)}
+        if any(op.name not in LOADS for op in latest - acquires):
+            return None
+        loops = loops_around(load)
+        is_repeated = loops and any(loops[0] in loops_around(op.opview) for op in acquires)
+        return None if is_repeated else acquires
+
     def delay_of(self, load: ir.OpView) -> str:
         """Why a load may not run early, and how to avoid this."""
         if load.memory_ordering_semantics != "weak":
             return f"the load is {load.memory_ordering_semantics}, and TMA loads are weak"
         before = sorted(self.before(load), key=lambda op: (_line(op), op.name))
         for earlier in before:
-            if getattr(earlier.opview, "memory_ordering_semantics", "weak") in ACQUIRING:
+            if _acquires(earlier):
                 return f"the load comes after an acquire in line {_line(earlier)}: memory order relaxed orders no loads"
         for earlier in before:
             if earlier.name not in LOADS:
@@ -123,7 +166,12 @@ def _is_grid_control(op: ir.Operation) -> bool:
     return op.name == "cuda_tile.gdc_launch_dependents_tko"
 
 
-def _before(token: ir.Value | None) -> set[ir.Operation]:
+def _acquires(op: ir.Operation) -> bool:
+    return getattr(op.opview, "memory_ordering_semantics", "weak") in ACQUIRING
+
+
+def _before(token: ir.Value | None, past: Callable[[ir.Operation], bool] = lambda op: True) -> set[ir.Operation]:
+    """The accesses before a token; those before an access as well, if they can be seen `past` it."""
     found: set[ir.Operation] = set()
     seen: set[ir.Value] = set()
     work = [token]
@@ -139,10 +187,20 @@ def _before(token: ir.Value | None) -> set[ir.Operation]:
         if _is_memory(op):
             if not _is_grid_control(op):
                 found.add(op)
-            work.append(value.owner.token)
+            if past(op):
+                work.append(value.owner.token)
         else:
             work += [operand for operand in op.operands if operand.type == value.type]
     return found
+
+
+def _precedes(first: ir.Operation, op: ir.Operation) -> bool:
+    """Whether an operation is executed before each execution of another one, in the same iterations of all loops."""
+    while op.block != first.block:
+        op = op.parent
+        if op.name == "cuda_tile.entry":
+            return False
+    return first.is_before_in_block(op)
 
 
 def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
@@ -153,17 +211,22 @@ def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
 
 def _computed_from(load: ir.Operation) -> set[ir.Value]:
     """All values that do not exist before the load is complete, whichever branches are taken."""
-    results = [result for result in load.results if not isinstance(result.type, TokenType)]
+    found: set[ir.Value] = set()
+    waiting = [result for result in load.results if not isinstance(result.type, TokenType)]
+    while waiting:
+        value = waiting.pop()
+        if value not in found:
+            found.add(value)
+            waiting += [result for use in value.uses for result in _results(use, load, found)]
+    return found
 
-    def users(value: ir.Value) -> list[ir.Value]:
-        return [result for use in value.uses for result in _results(use, load)]
 
-    return {value for result in results for value in reached(result, users)}
-
-
-def _results(use: ir.OpOperand, load: ir.Operation) -> list[ir.Value]:
-    """The results that the user of a value computes from it; a result of a branch may come from another value."""
+def _results(use: ir.OpOperand, load: ir.Operation, computed: set[ir.Value]) -> list[ir.Value]:
+    """The results that the user of a value computes from it; those of a branch, if each of its values is `computed`."""
     user = use.owner.operation
+    if user.name == YIELD and user.parent.name == IF:
+        branch, number = user.parent, use.operand_number
+        return [branch.results[number]] if all(v in computed for v in given(branch.opview, YIELD, number)) else []
     if user.name == CONTINUE:
         loop = user.parent
         return [loop.results[use.operand_number]] if _repeats(loop, load) else []

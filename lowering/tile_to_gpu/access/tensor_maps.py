@@ -17,6 +17,7 @@ from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_ma
 from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.access.index import is_narrow
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import COMPUTED, Slice, rank_reason, slice_of
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK, STRIDE_LIMIT
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
@@ -101,7 +102,7 @@ def map_of_tensor(
     reason = (
         _shape_reason(type, contiguous, bits)
         or _step_reason(type, contiguous, bits)
-        or address_reason(tensor, type, type.dim_map[contiguous], bits)
+        or address_reason(tensor, type, type.dim_map[contiguous], bits, copies_slices=not hasattr(type, "sparse_dim"))
     )
     if reason is not None:
         return reason
@@ -148,10 +149,14 @@ def _step_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
     return f"traversal stride {contiguous} is not a multiple of {ALIGNMENT_BYTES} bytes, where TMA begins"
 
 
-def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int) -> str | None:
+def address_reason(
+    tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int, copies_slices: bool = False
+) -> str | None:
     """Why TMA cannot address the tensor of a view, or None.
 
-    `contiguous` is a dimension of the tensor; the stride of an extent of one means nothing."""
+    `contiguous` is a dimension of the tensor; the stride of an extent of one means nothing. The map of a slice, whose
+    base or extents the kernel computes, has further dimensions, so that only some copies can use it.
+    """
     base = tensor.base
     if divisibility(base) % ALIGNMENT_BYTES:
         return f"the base address is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays aligned to them"
@@ -163,8 +168,13 @@ def address_reason(tensor: ir.OpView, type: ir.Type, contiguous: int, bits: int)
             return f"stride {k} is not known to be a multiple of {ALIGNMENT_BYTES} bytes: pass arrays with padded rows"
         if k != contiguous and type.tensor_view.shape[k] != 1 and greatest(stride) * bits // 8 >= STRIDE_LIMIT:
             return f"stride {k} is not known to be less than 2**40 bytes: pass arrays with strides of 32 bits"
-    if any(not at_launch(value) for value in tensor.operation.operands):
-        return "base, extents or strides are computed in the kernel"
+    slice = slice_of(tensor, bits)
+    if isinstance(slice, str):
+        return slice
+    if slice is not None:
+        reason = rank_reason(slice, type) if copies_slices else COMPUTED
+        if reason is not None:
+            return reason
     return _repeat_reason(tensor, type)
 
 
@@ -193,6 +203,12 @@ def has_whole_rows(view: ir.Value) -> bool:
     return divisor_of(extent) * element_bits(view.type.element) // 8 % ALIGNMENT_BYTES == 0
 
 
+def slice_under(view: ir.Value) -> Slice | None:
+    """How the tensor of a view that has a map lies in an array; None if the launcher knows its base and extents."""
+    slice = slice_of(tensor_maker(view), element_bits(view.type.element))
+    return slice if isinstance(slice, Slice) else None
+
+
 def row_dimension(view: ir.Value) -> int:
     """The dimension of the tensor of a view along which elements are adjacent."""
     type = view.type
@@ -216,16 +232,6 @@ def _bound_to_assume(extent: ir.Value | int) -> str:
         return ""
     high = "?" if extent.type.element.width == 32 else str(MAXIMUM_NARROW)
     return f": add 'assume bounded<0, {high}>' for it"
-
-
-def at_launch(value: ir.Value) -> bool:
-    """Whether the launcher can compute a value: an argument of the entry, seen through assumptions, or a constant."""
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return owner.owner.operation.name == "cuda_tile.entry"
-    if owner.operation.name == "cuda_tile.assume":
-        return at_launch(owner.operands[0])
-    return owner.operation.name == "cuda_tile.constant"
 
 
 def tma_reduction(op: ir.OpView, element: str) -> tuple[str, str]:

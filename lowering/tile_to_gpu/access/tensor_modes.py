@@ -25,6 +25,7 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import (
     has_whole_rows,
     map_of_tensor,
     moved_element,
+    slice_under,
     swizzle_for,
     tensor_map_for,
 )
@@ -228,7 +229,12 @@ def load_map_for(load: ir.OpView, target: Target, *, rounds_to_tf32: bool) -> Te
 def store_map_for(store: ir.OpView, target: Target, swizzle: str | None = None) -> TensorMap | str:
     """The map for a store or a reduction of a tile, whose rows may be scattered, or the reason why TMA cannot do it."""
     if not hasattr(store.view.type, "sparse_dim"):
-        return tensor_map_for(store.view, swizzle=swizzle)
+        map = tensor_map_for(store.view, swizzle=swizzle)
+        slice = None if isinstance(map, str) else slice_under(store.view)
+        if slice is not None and slice.dimension is not None and slice.granule > 1:
+            # Parts of a row would start at 2**31 or beyond, and coordinates of a store are not negative.
+            return f"extent {slice.dimension}, along which elements are adjacent, is computed in the kernel"
+        return map
     if not target.scatters_rows:
         return f"TMA of {target.name} does not scatter rows"
     found = map_of_tensor(store.view, swizzle, rounds_to_tf32=False)

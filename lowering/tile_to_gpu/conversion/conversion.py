@@ -11,7 +11,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
-from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
+from tilec.dialect.tile_gpu.memory import AcquiredOp, BarrierOp, FenceAcquiredOp, StoreWaitOp
 from tilec.dialect.tile_gpu.placed import ReadOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
@@ -21,12 +21,13 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import parse_tensor_layout
 from tilec.lowering.plan.kernel_plan import Plan
 from tilec.lowering.tile.analysis.tensor_extent import tile_steps
-from tilec.lowering.tile.analysis.tile_operations import in_loop
+from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element_type
 from tilec.lowering.tile_to_gpu.access.layouts import is_tile
-from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
+from tilec.lowering.tile_to_gpu.conversion.sliced_map import SlicePosition
 
 # rule(op, conversion)
 _Rule = Callable[[ir.OpView, Any], None]
@@ -44,13 +45,17 @@ def converts(*names: str) -> Callable[[_Rule], _Rule]:
 
 @dataclass(frozen=True)
 class TensorView:
-    """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu."""
+    """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu.
+
+    `position` is that of a slice in the tensor map of all slices.
+    """
 
     base: ir.Value
     extents: tuple[ir.Value, ...]
     strides: tuple[ir.Value, ...]
     type: ir.Type
     source: ir.OpView
+    position: SlicePosition | None = None
 
     @property
     def index_width(self) -> int:
@@ -118,6 +123,10 @@ class Conversion:
         # Runs whose rows move in tensor memory, in the same way.
         self.stationary: dict[Hashable, StationaryRows] = {}
         self._groups: dict[Hashable, int] = {}
+        # The operations after which a fence orders later loads of TMA.
+        self._fenced = {
+            point for tile in plan.matrix.loads for point in points_of_fences(tile.owner, plan.order) if use_tma
+        }
         # Whether a loop ended by break, for the loops that contain a return.
         self.completed: dict[ir.Operation, ir.Value] = {}
 
@@ -140,6 +149,9 @@ class Conversion:
                         source_location(op.operation.location),
                     )
                 rule(op, self)
+                if operation in self._fenced:
+                    emitter.gpu(BarrierOp)
+                    emitter.gpu(FenceAcquiredOp, [emitter.gpu(AcquiredOp, [], [emitter.integer_type(32)]).result])
 
     def _is_folded(self, operation: ir.Operation) -> bool:
         if operation.name in VIEW_LOADS or len(operation.results) != 1:
@@ -212,6 +224,16 @@ class Conversion:
             if self.use_tma and any(earlier.name in BULK_ORDERS for earlier in self.order.before(op)):
                 emitter.gpu(StoreWaitOp)
             emitter.gpu(BarrierOp)
+
+
+def points_of_fences(load: ir.OpView, order: MemoryOrder) -> set[ir.Operation]:
+    """The acquires before a load of TMA, or the outermost loops around them that do not contain the load."""
+    around = loops_around(load)
+    found = set()
+    for acquire in order.acquires_before(load) or ():
+        loops = [loop for loop in loops_around(acquire.opview) if loop not in around]
+        found.add(loops[-1] if loops else acquire)
+    return found
 
 
 def named_location(op: ir.OpView) -> ir.Location:

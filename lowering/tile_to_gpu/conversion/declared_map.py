@@ -14,16 +14,16 @@ from tilec.lowering import emitter
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
-from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
+from tilec.lowering.tile.analysis.tensor_extent import tensor_extents
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import greatest_start, of_one_width, tile_start
 from tilec.lowering.tile_to_gpu.access.packed_maps import tile_shape as packed_tile_shape
 from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
-from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated
+from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated, slice_under
 from tilec.lowering.tile_to_gpu.access.tensor_modes import Im2colFields, im2col_fields
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
+from tilec.lowering.tile_to_gpu.conversion.sliced_map import further_dimensions, key_of_slice, launch_values
 from tilec.lowering.tma.rules import MAX_BOX
 
 
@@ -76,13 +76,17 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
     widest = map.widest or MAX_BOX
     box[0] = min(box[0] // parts, widest) if row is None else row // element_bytes(type.element)
-    copied = map.order, map.swizzle, map.element, map.truncated, map.fill
-    key = (source.operation.results[0], copied, tuple(box), spell(type.element))
-    declarations = conversion.declarations
+    dimensions = tuple(type.dim_map[k] for k in map.order)
+    copied = map.order, dimensions, map.swizzle, map.element, map.truncated, map.fill
+    slice, declarations = slice_under(map.view), conversion.declarations
+    tensor = source.operation.results[0] if slice is None else key_of_slice(slice, source)
+    key = tensor, copied, tuple(box), spell(type.element)
+    if slice is not None:
+        box += [1] * slice.further_dimensions
 
     def declare() -> ir.Value:
-        extents, strides = _launch_values(source, declarations)
-        inner, *outer = [type.dim_map[k] for k in map.order]
+        extents, strides = launch_values(source, declarations, slice)
+        inner, *outer = dimensions
         with declarations.point():
             extent = _divided(extents[inner], parts) if bits is None else _elements(extents[inner], bits)
             if map.truncated:
@@ -90,9 +94,14 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
             steps = [_divided(strides[d], parts) for d in outer]
             # The launcher replaces the stride of an extent of 1.
             extents = [emitter.constant(n.type, 1) if is_repeated(source, d) else n for d, n in enumerate(extents)]
+            extents = [extent, *(extents[d] for d in outer)]
+            if slice is not None:
+                more_extents, more_steps = further_dimensions(slice, map.element, parts, declarations)
+                extents, steps = of_one_width([*extents, *more_extents]), of_one_width([*steps, *more_steps])
+        base = source.base if slice is None else slice.base
         return declarations.declare(
             MakeTensorMapOp,
-            [declarations.argument(source.base), [extent, *(extents[d] for d in outer)], steps],
+            [declarations.argument(base), extents, steps],
             [TensorMapType.get()],
             element=map.element,
             box=box,
@@ -115,7 +124,7 @@ def declare_im2col_map(
     declarations = conversion.declarations
 
     def declare() -> ir.Value:
-        extents, strides = _launch_values(source, declarations)
+        extents, strides = launch_values(source, declarations)
         return declarations.declare(
             MakeTensorMapOp,
             [declarations.argument(source.base), extents[::-1], strides[-2::-1]],
@@ -131,13 +140,6 @@ def declare_im2col_map(
         )
 
     return declarations.shared(key, declare)
-
-
-def _launch_values(source: ir.OpView, declarations: Declarations) -> tuple[list[ir.Value], list[ir.Value]]:
-    extents = [declarations.integer(extent) for extent in tensor_extents(source)]
-    strides = [declarations.integer(stride) for stride in tensor_strides(source)]
-    with declarations.point():
-        return of_one_width(extents), of_one_width(strides)
 
 
 def _divided(value: ir.Value, parts: int) -> ir.Value:
@@ -183,6 +185,10 @@ def coordinates(map: TensorMap, view: TileView, op: ir.OpView, starts: Sequence[
         inside = emitter.less_than(starts[k], tensor.extents[dimension], unsigned=True)
         return emitter.create("arith.select", [type], [inside, only, emitter.constant(type, 1)]).result
 
+    if tensor.position is not None:
+        position = tensor.position
+        sliced = [position.of_rows(starts[k], view.dim_map[k], insides[k]) for k in map.order]
+        return [divided_exactly(sliced[0], map.parts), *sliced[1:], *position.further]
     inner, *outer = [start(k) for k in map.order]
     if map.packed_bits is not None and not isinstance(view.type, PackedViewType):
         # The bytes of two elements of 4 bits.

@@ -9,11 +9,12 @@ from tilec.dialect.tile_gpu.tma import TmaPrefetchOp
 from tilec.dialect.tile_gpu.view import LoadViewOp, StoreViewOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
-from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.access.index import index_constant, index_of, of_one_width
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
 from tilec.lowering.tile_to_gpu.access.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import address_of
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import Slice, slice_of
 from tilec.lowering.tile_to_gpu.conversion.conversion import (
     Conversion,
     TensorView,
@@ -25,20 +26,33 @@ from tilec.lowering.tile_to_gpu.conversion.conversion import (
 from tilec.lowering.tile_to_gpu.conversion.declared_map import coordinates, declare_map, offsets
 from tilec.lowering.tile_to_gpu.conversion.image_runs import read_from_run
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import load_by_tma, store_by_tma
+from tilec.lowering.tile_to_gpu.conversion.sliced_map import SlicePosition, position_of
 from tilec.lowering.tile_to_gpu.conversion.view_operands import sparse_view_operands
 
 
 @converts("make_tensor_view")
 def _make_tensor_view(op: ir.OpView, conversion: Conversion) -> None:
     type = op.operation.results[0].type
+    extents = _scalars(type.shape, op.dynamicShape, conversion)
     view = TensorView(
         address_of(conversion.get(op.base), op.base.type.element),
-        _scalars(type.shape, op.dynamicShape, conversion),
+        extents,
         _scalars(type.strides, op.dynamicStrides, conversion),
         type,
         op,
+        _position(op, extents, conversion),
     )
     conversion.tensor_views[op.operation.results[0]] = view
+
+
+def _position(op: ir.OpView, extents: Sequence[ir.Value], conversion: Conversion) -> SlicePosition | None:
+    """The coordinates of a slice of an array in the tensor map of all of them."""
+    slice = slice_of(op, element_bits(op.operation.results[0].type.element))
+    if not isinstance(slice, Slice):
+        return None
+    indices = [offset.index for offset in slice.offsets]
+    made = [index if isinstance(index, int) else conversion.get(index) for index in indices]
+    return position_of(slice, None if slice.dimension is None else extents[slice.dimension], made)
 
 
 def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversion: Conversion) -> tuple[ir.Value, ...]:

@@ -75,9 +75,17 @@ ViewKey = (
 )
 
 
+@dataclass(frozen=True)
+class Origin:
+    """The pointer of the array that slices were made of, and their first index along each axis of it."""
+
+    pointer: ir.Value
+    starts: tuple[Tile | int, ...]
+
+
 @dataclass(frozen=True, eq=False)
 class Array:
-    """An array argument, or a slice of one; static extents and strides are integers."""
+    """An array argument, or a slice of one, with its origin; static extents and strides are integers."""
 
     name: str
     dtype: DType
@@ -86,6 +94,7 @@ class Array:
     strides: tuple[Tile | int, ...]
     tensor_view: ir.Value
     views: dict[ViewKey, ir.Value] = field(default_factory=dict)
+    origin: Origin | None = None
 
     @property
     def index_dtype(self) -> DType:

@@ -9,7 +9,17 @@ from tilec.ast_to_tile.bound_method import bound_method
 from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter, element_type, pointer_type
 from tilec.ast_to_tile.registry import implements
-from tilec.ast_to_tile.values import Array, ForeignPointer, KernelValue, Shape, Tile, TiledView, describe, needs_64_bits
+from tilec.ast_to_tile.values import (
+    Array,
+    ForeignPointer,
+    KernelValue,
+    Origin,
+    Shape,
+    Tile,
+    TiledView,
+    describe,
+    needs_64_bits,
+)
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, StridedViewType, TensorViewType
@@ -28,13 +38,14 @@ def make_array(
     pointer: ir.Value,
     shape: tuple[Tile | int, ...],
     strides: tuple[Tile | int, ...],
+    origin: Origin | None = None,
 ) -> Array:
     """The array with its tensor view."""
     index_dtype = datatypes.int64 if any(map(needs_64_bits, (*shape, *strides))) else datatypes.int32
     # A tensor view has no constant extents and strides of 0.
     extents, steps = (tuple(size or emitter.as_tile(0, index_dtype) for size in part) for part in (shape, strides))
     view = tensor_view(pointer, dtype, extents, steps, emitter.locate())
-    return Array(name, dtype, pointer, shape, strides, view)
+    return Array(name, dtype, pointer, shape, strides, view, origin=origin)
 
 
 def tensor_view(
@@ -149,11 +160,37 @@ def _slice(self: Array, emitter: Emitter, axis: KernelValue, start: KernelValue,
     at = arguments.axis(axis, len(self.shape))
     first, last = (_bound(value, name) for value, name in ((start, "start"), (stop, "stop")))
     _check_order(first, last, self.shape[at])
-    factors = [to_dtype(emitter, value, datatypes.int64) for value in (first, self.strides[at])]
-    offset = emitter.as_tile(binary(emitter, "mul", *factors))
-    moved = emitter.build("offset", [self.pointer, offset.value], [pointer_type(self.dtype)]).results[0]
+    if isinstance(first, Tile):
+        first = _bounded_index(emitter, first, self.index_dtype)
+    origin = self.origin or Origin(self.pointer, (0,) * len(self.shape))
+    whole = _start(emitter, origin.starts[at], first, self.index_dtype)
+    starts = (*origin.starts[:at], whole, *origin.starts[at + 1 :])
+    moved = origin.pointer
+    # One offset along each axis, so that slices of slices are those of the array.
+    for axis, (start, stride) in enumerate(zip(starts, self.strides, strict=True)):
+        if axis == at or start != 0:
+            factors = [to_dtype(emitter, value, datatypes.int64) for value in (start, stride)]
+            offset = emitter.as_tile(binary(emitter, "mul", *factors))
+            moved = emitter.build("offset", [moved, offset.value], [pointer_type(self.dtype)]).results[0]
     shape = (*self.shape[:at], _extent(emitter, first, last, self.index_dtype), *self.shape[at + 1 :])
-    return make_array(emitter, self.name, self.dtype, moved, shape, self.strides)
+    origin = Origin(origin.pointer, starts)
+    return make_array(emitter, self.name, self.dtype, moved, shape, self.strides, origin)
+
+
+def _start(emitter: Emitter, outer: Tile | int, inner: Tile | int, dtype: DType) -> Tile | int:
+    """The first index of a slice of a slice in the array, whose extent it does not exceed."""
+    if outer == 0:
+        return inner
+    if isinstance(outer, int) and isinstance(inner, int):
+        return outer + inner
+    total = emitter.as_tile(binary(emitter, "add", *_common_width(emitter, outer, inner)))
+    return _bounded_index(emitter, total, dtype)
+
+
+def _bounded_index(emitter: Emitter, index: Tile, dtype: DType) -> Tile:
+    """The index, assumed to be from 0 to the largest extent of an array whose extents have this type."""
+    is_wider = needs_64_bits(index) and dtype == datatypes.int32
+    return _assumed_bounded(emitter, index, 2**31 - 1 if is_wider else None)
 
 
 def _bound(value: KernelValue, parameter: str) -> Tile | int:
@@ -189,8 +226,12 @@ def _extent(emitter: Emitter, first: Tile | int, last: Tile | int, dtype: DType)
 
 def not_negative(emitter: Emitter, extent: Tile) -> Tile:
     """The scalar, assumed to be at least 0."""
-    bounded = {"predicate": BoundedAttr.get(0, None)}
-    return Tile(emitter.build("assume", [extent.value], [extent.value.type], bounded).results[0], extent.dtype, ())
+    return _assumed_bounded(emitter, extent, None)
+
+
+def _assumed_bounded(emitter: Emitter, scalar: Tile, greatest: int | None) -> Tile:
+    bounded = {"predicate": BoundedAttr.get(0, greatest)}
+    return Tile(emitter.build("assume", [scalar.value], [scalar.value.type], bounded).results[0], scalar.dtype, ())
 
 
 def _common_width(emitter: Emitter, *bounds: Tile | int) -> list[Tile]:
