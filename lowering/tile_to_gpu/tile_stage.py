@@ -12,6 +12,7 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape
 from tilec.lowering.plan.cluster_shape import ClusterShape
+from tilec.lowering.plan.few_rows import turn_few_rows
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
@@ -20,7 +21,7 @@ from tilec.lowering.plan.scaled_multiplies import fit_scaled_multiplies, fits_sc
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
-from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, TileFacts, enabled, run
+from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, copied, fits_by_sharing
 from tilec.remarks import Remark
@@ -42,6 +43,10 @@ def run_tile_stage(
         fit_sparse_multiplies(entry, target, replace(given, num_ctas=options.num_ctas), remarks, None)
         fit_narrow_multiplies(module, target, remarks)
     run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
+    with module.context:
+        is_turned = turn_few_rows(entry, target)
+    if is_turned:
+        run(module, ("simplify", "cse"), evaluate=evaluate, facts=UNKNOWN, verifies=True)
     with module.context:
         # Before stores are divided: slices of columns belong to no part.
         fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
