@@ -11,14 +11,16 @@ from __future__ import annotations
 from math import prod
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
-from tilec.dialect.walk import operations_below, operations_inside
+from tilec.dialect.walk import operations_below, operations_inside, operations_named
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import PairTimes, pair_times
 from tilec.lowering.plan.choice import Choice
+from tilec.lowering.plan.cluster_shape import LEAST_COLUMNS, ClusterShape, cluster_shapes
 from tilec.lowering.plan.matrix.matrix_plan import matrix_plan
 from tilec.lowering.plan.matrix.pairs import (
     COLUMN_STEP,
@@ -28,15 +30,26 @@ from tilec.lowering.plan.matrix.pairs import (
     fit_tensor_memory,
     has_columns_of_pair,
     is_done_by_pairs,
+    is_in_narrow_pair,
     mark_narrow_pairs,
     narrow_multiplies,
     narrow_pair_refusal,
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
+from tilec.lowering.tile.analysis.constants import integer_splat
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, in_loop
-from tilec.lowering.tile.divide.divide_rows import divide_columns, divide_rows
-from tilec.lowering.tile.divide.divided_dimensions import STORES, Divided, NotDivisibleError, divided_tile
+from tilec.lowering.tile.divide.divide_rows import check_divisible, divide_columns, divide_rows, remove_argument
+from tilec.lowering.tile.divide.divide_stores import divide_stores
+from tilec.lowering.tile.divide.divided_dimensions import (
+    COLUMNS,
+    ROWS,
+    STORES,
+    Divided,
+    NotDivisibleError,
+    divided_tile,
+)
+from tilec.lowering.tile.simplify.remove_dead import remove_dead
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS, MemoryOrder
 from tilec.remarks import Remark
@@ -73,7 +86,7 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
 
 
 def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:
-    choice = _choose_cluster(entry, target, options)
+    choice = choose_cluster(entry, target, options)
     if choice.value == 1:
         return choice
     try:
@@ -86,12 +99,71 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 
 
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
+    """Divides an entry in place; raises NotDivisibleError for the last shape of the cluster if none is possible."""
     if not any(op.name in PLAIN_MULTIPLIES for op in operations_inside(entry)):
         divide_columns(entry, ctas, check_order)
-    elif target.multiplies_in_pairs and (narrow := narrow_multiplies(entry, ctas)):
+        return
+    shape = divisible_shape(entry, ctas, target)
+    if shape.columns > 1:
+        divide_rows(entry, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
+    if shape.rows > 1:
+        _divide_rows(entry, shape.rows, target, options)
+    if shape.rows > 1 and shape.columns > 1:
+        _join_numbers(entry, shape)
+    if shape.columns > 1:
+        # The slices of whole tiles would not be those of the columns of a CTA (lowering/tile_to_gpu/tile_stage.py).
+        module = entry.operation.parent
+        if not any(map(is_in_narrow_pair, operations_named(entry, PLAIN_MULTIPLIES))):
+            divide_stores(module)
+        remove_dead(module)
+
+
+def _divide_rows(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
+    if target.multiplies_in_pairs and (narrow := narrow_multiplies(entry, ctas)):
         _divide_narrow_rows(entry, narrow[0], ctas, target, options)
     else:
         divide_rows(entry, ctas, target.multiplied_rows, check_order)
+
+
+def divisible_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape:
+    """The best shape of a cluster whose divisions of columns the operations of an entry allow."""
+    shapes = cluster_shapes(entry, ctas, target)
+    return next(shape for shape in shapes if shape.columns == 1 or _is_divisible(entry, shape, target))
+
+
+def planned_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape:
+    """The shape of the cluster that divides an entry with multiplies; one CTA if its operations allow none."""
+    if ctas not in CLUSTERS or ctas == 1:
+        return ClusterShape(1)
+    shape = divisible_shape(entry, ctas, target)
+    return shape if shape.columns > 1 or _is_divisible(entry, shape, target) else ClusterShape(1)
+
+
+def _is_divisible(entry: ir.OpView, shape: ClusterShape, target: Target) -> bool:
+    least_rows = NARROW_ROWS if target.multiplies_in_pairs else target.multiplied_rows
+    try:
+        for ctas, least, along in ((shape.columns, LEAST_COLUMNS, COLUMNS), (shape.rows, least_rows, ROWS)):
+            if ctas > 1:
+                check_divisible(entry, ctas, least, check_order, along)
+    except NotDivisibleError:
+        return False
+    return True
+
+
+def _join_numbers(entry: ir.OpView, shape: ClusterShape) -> None:
+    """Computes the number of the CTA along the columns and along the rows, the last two arguments, from one number."""
+    block = entry.body.blocks[0]
+    *_, column, number = block.arguments
+    type = number.type
+    with ir.InsertionPoint.at_block_begin(block), entry.location:
+        along_rows = build("andi", [number, integer_splat(type, shape.rows - 1)], [type])
+        shift = integer_splat(type, shape.rows.bit_length() - 1)
+        along_columns = build("shri", [number, shift], [type], {"signedness": "unsigned"})
+    for use in list(number.uses):
+        if use.owner.operation not in (along_rows, along_columns):
+            use.owner.operation.operands[use.operand_number] = along_rows.results[0]
+    column.replace_all_uses_with(along_columns.results[0])
+    remove_argument(entry, len(block.arguments) - 2)
 
 
 def _divide_narrow_rows(
@@ -138,7 +210,7 @@ def _division(op: ir.Operation, divided: Divided) -> tuple[ir.Value, int, int] |
     return view.owner.operands[0], view.type.dim_map[dimension], view.type.tile_shape[dimension]
 
 
-def _choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:
+def choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:
     """The CTAs that compute each tile block of an entry without the hint num_ctas."""
     operations = list(operations_below(entry))
     if options.occupancy not in (None, 1):

@@ -17,6 +17,7 @@ from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
+from tilec.lowering.tile.divide.turn_multiplies import is_turned
 from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, refusal_of_reduction, tensor_map_for
 from tilec.lowering.tile_to_gpu.access.tensor_modes import store_map_for
@@ -45,7 +46,9 @@ def plan_remarks(
                 f"{PROMOTED_ELEMENTS} products is added in f32: use_fast_acc=True accumulates without this step"
             )
             yield Remark("matrix-unit", message, location)
-        for side, operand in (("left", multiply.lhs), ("right", multiply.rhs)):
+        # The few rows that change sides are few bytes.
+        turned = (("right", multiply.lhs),)
+        for side, operand in turned if is_turned(multiply.op) else (("left", multiply.lhs), ("right", multiply.rhs)):
             if operand.refusal is not None and _load_location(operand) not in explained:
                 yield Remark("tma", f"TMA does not load the {side} operand: {operand.refusal}", location)
         for side, scale in zip(("left", "right"), multiply.scales, strict=False):

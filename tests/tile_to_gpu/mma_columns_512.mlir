@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// Two instructions of tcgen05, which has at most 256 columns, multiply side by side.
+// A tcgen05 multiply has at most 256 columns: two of them are side by side, and store their own slices.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -22,5 +22,6 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   return
 }
 
-// CHECK: tile_gpu.multiply {{.*}} -> !tensor_128x512xf32
-// CHECK-NOT: the multiply is done by
+// CHECK-NOT: tile_gpu.mma_sync
+// CHECK-COUNT-2: tile_gpu.multiply {{.*}} -> !tensor_128x256xf32
+// CHECK-NOT: tile_gpu.multiply

@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// A loop carries three accumulators of 256 columns: 512 columns are in use after the first two.
+// A loop carries three accumulators of 256 columns: 512 columns are in use after the first two. The print runs once.
 
 !A = tensor_view<1024x1024xf16, strides=[1024,1]>
 !C = tensor_view<1024x1024xf32, strides=[1024,1]>
@@ -31,6 +31,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
   store_view_tko weak %a, %tc[%i, %i] : tile<128x256xf32>, !TC, tile<i32> -> token
   store_view_tko weak %b, %tc[%j, %i] : tile<128x256xf32>, !TC, tile<i32> -> token
   store_view_tko weak %c, %tc[%n, %i] : tile<128x256xf32>, !TC, tile<i32> -> token
+  print_tko "once" -> token
   return
 }
 

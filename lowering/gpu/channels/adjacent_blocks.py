@@ -22,7 +22,8 @@ from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_below, operations_named, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
+from tilec.lowering.gpu.cost.loop_work import FEW_COLUMNS
+from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.ir.enclosing import is_repeated, loops_around, path_to
 from tilec.lowering.gpu.ir.equal_values import EqualValues
 from tilec.lowering.gpu.ir.slots import channels_of
@@ -74,6 +75,8 @@ def join_blocks(kernel: KernelOp, context: Context) -> None:
             shared[channel] = _shared_loads(channel, neighbours)
         except _NotSharedError as error:
             # Rings with barriers of other CTAs and those without share no slots (`reuse-channels`): all or none.
+            if _loads_once(kernel):
+                return
             message = f"adjacent tile blocks do not load the same operands once: {error}"
             context.remarks.append(Remark("tma", message, source_location(loads[0].operation.location)))
             return
@@ -101,6 +104,12 @@ def _is_bound_by_l2(kernel: KernelOp, loop: ir.Operation, device: Device) -> boo
     units = {unit: cycles for unit, cycles in unit_cycles(work, device).items() if unit != HBM}
     l2 = units.pop(L2, 0)
     return l2 > _LEAST_RATIO * max(units.values(), default=0)
+
+
+def _loads_once(kernel: KernelOp) -> bool:
+    """Whether HBM bounds the loops in any case: the multiplies use each element of an operand for few rows."""
+    columns = [each.columns for each in map(multiply_of, operations_below(kernel)) if each is not None]
+    return max(columns, default=0) <= FEW_COLUMNS
 
 
 # ---- conditions

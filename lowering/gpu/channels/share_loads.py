@@ -37,7 +37,7 @@ def _share_in_cluster(kernel: KernelOp, context: Context) -> None:
     channels = [op for op in channels_of(kernel) if op.across is None]
     if multiplies:
         try:
-            make_pairs(kernel, multiplies, channels, equal)
+            make_pairs(kernel, multiplies, channels, EqualValues(kernel, in_pairs=True))
             return
         except NotPairsError as error:
             message = f"the blocks of a cluster do not multiply in pairs: {error}"

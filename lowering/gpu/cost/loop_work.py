@@ -48,6 +48,8 @@ _STORE = StoreTensorMemoryOp.OPERATION_NAME
 _COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # The least saving by deeper rings with which their latency bounds the loop.
 _SAVED = 1.02
+# Fewer rows than a multiply has whose operands do not change sides (lowering/plan/few_rows.py).
+FEW_COLUMNS = 32
 # Rings of this depth never wait for a load.
 _UNLIMITED_STAGES = 32
 
@@ -104,7 +106,8 @@ class LoopWork:
         filled: slots that are full before the first iteration.
         late: channels whose slots are released an iteration later.
         alternates: whether two roles compute alternate iterations; the work is that of one of them.
-        loads_once: whether no other block loads the same data, so that it comes from DRAM: nothing is multiplied.
+        loads_once: whether few other blocks load the same data, so that it comes from DRAM.
+        most_columns: the columns of the widest multiply of an iteration.
         is_prologue: whether the loop only fills a ring before another loop.
     """
 
@@ -125,6 +128,7 @@ class LoopWork:
     is_prologue: bool = False
     alternates: bool = False
     loads_once: bool = False
+    most_columns: int = 0
 
     @property
     def has_inner_loops(self) -> bool:
@@ -172,8 +176,9 @@ def loops_of(kernel: KernelOp, device: Device, counts_outside: bool = True) -> l
         for run in loop.runs:
             loop.step += run.step
             loop.roles[run.role][run.action] = run.busy(device)
-    multiplies = any(loop.multiply_adds for loop in found.values())
-    return [replace(loop, loads_once=not multiplies) for loop in found.values()]
+    # The operand that multiplies of few columns read in full is used once: the other one has few rows in the program.
+    loads_once = all(loop.most_columns <= FEW_COLUMNS for loop in found.values())
+    return [replace(loop, loads_once=loads_once) for loop in found.values()]
 
 
 def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
@@ -249,6 +254,7 @@ class _Reader:
         step = work_of(op, self.warps, self.device, self.elements)
         if (multiply := multiply_of(op)) is not None:
             loop.multiply_adds += multiply.multiply_adds
+            loop.most_columns = max(loop.most_columns, multiply.columns)
         if name in GLOBAL_LOADS:
             loop.thread_bytes += tile_bytes(operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
-from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
+from tilec.dialect.tile_gpu.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, owner_of
+from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.enclosing import path_to
 
 _PROGRAM_ID = ProgramIdOp.OPERATION_NAME
@@ -22,11 +23,13 @@ _BOUNDS = 3
 class EqualValues:
     """Knows which scalars derive from the arguments and the position of the tile block alone.
 
-    With `along` the CTAs have a tile block each, and these are adjacent along that axis of the grid.
+    With `along` the CTAs have a tile block each, and these are adjacent along that axis of the grid. With `in_pairs`
+    the values are equal in both CTAs of each pair, whose ranks differ in the last bit.
     """
 
-    def __init__(self, kernel: KernelOp, along: int | None = None) -> None:
+    def __init__(self, kernel: KernelOp, along: int | None = None, *, in_pairs: bool = False) -> None:
         self._along = along
+        self._in_pairs = in_pairs
         self._different: set[ir.Value] = set()
         operations = operations_inside(kernel)
         pending = [value for op in operations if not self._is_equal(op) for value in op.results]
@@ -35,7 +38,9 @@ class EqualValues:
             if value not in self._different:
                 self._different.add(value)
                 for use in value.uses:
-                    pending += _derived(use.owner.operation, use.operand_number)
+                    user = use.owner.operation
+                    if not (self._in_pairs and _is_number_of_pair(user)):
+                        pending += _derived(user, use.operand_number)
 
     def _is_equal(self, op: ir.Operation) -> bool:
         if op.name == _PROGRAM_ID and op.opview.axis == self._along:
@@ -52,6 +57,14 @@ class EqualValues:
             if outer.name == "scf.while" or not all(map(self.has, decisions)):
                 return False
         return True
+
+
+def _is_number_of_pair(op: ir.Operation) -> bool:
+    """Whether an operation shifts the rank of a CTA to the right by a constant that is not zero."""
+    if op.name != "arith.shrui":
+        return False
+    rank = owner_of(op.operands[0])
+    return rank is not None and rank.name == ClusterRankOp.OPERATION_NAME and bool(constant_of(op.operands[1]))
 
 
 def _derived(op: ir.Operation, number: int) -> list[ir.Value]:

@@ -59,6 +59,25 @@ def divide_rows(
     _divide(entry, ctas, divided)
 
 
+def check_divisible(
+    entry: ir.OpView, ctas: int, least: int, check: Callable[[ir.OpView, Divided], None], along: int
+) -> None:
+    """Raises NotDivisibleError as `divide_rows` does, and divides nothing."""
+    _copy_constants(entry)
+    check(entry, divided_rows(entry, ctas, least, along))
+
+
+def remove_argument(entry: ir.OpView, number: int) -> None:
+    """Removes an argument of an entry that nothing uses."""
+    inputs = list(entry.function_type.inputs)
+    del inputs[number]
+    entry.operation.attributes["function_type"] = ir.TypeAttr.get(ir.FunctionType.get(inputs, []))
+    if entry.arg_attrs is not None:
+        attributes = [each for position, each in enumerate(entry.arg_attrs) if position != number]
+        entry.operation.attributes["arg_attrs"] = ir.ArrayAttr.get(attributes)
+    entry.body.blocks[0].erase_argument(number)
+
+
 def divide_columns(
     entry: ir.OpView,
     ctas: int,

@@ -42,10 +42,10 @@ def part_number(op: ir.Operation) -> int | None:
 
 
 def halve_multiply(op: ir.OpView, dimension: int) -> None:
-    """Replaces a block-scaled multiply of rank 2 by its halves along a dimension of the result, an even one."""
-    divided = _COLUMNS if dimension else _ROWS
+    """Replaces a multiply of rank 2 by its halves along a dimension of the result, an even one."""
+    divided = (_COLUMNS if dimension else _ROWS)[: len(op.operation.operands)]
     with ir.InsertionPoint(op.operation), op.location:
-        attributes = part_of(op, 2)
+        attributes = {**attributes_without_segments(op), **part_of(op, 2)}
         halves = [_half(op, divided, number, attributes) for number in range(2)]
         result = joined(halves, op.operation.results[0].type)
     replace(op, [result])

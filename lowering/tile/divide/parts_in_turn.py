@@ -17,7 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.constants import integer_splat
 from tilec.lowering.tile.analysis.tile_operations import returns, terminator
-from tilec.lowering.tile.divide.divide_rows import divide_rows
+from tilec.lowering.tile.divide.divide_rows import divide_rows, remove_argument
 from tilec.lowering.tile.divide.divided_dimensions import Divided, NotDivisibleError
 from tilec.lowering.tile.simplify.hoist_invariants import hoist_invariants
 
@@ -33,16 +33,12 @@ def compute_in_turn(
     Raises NotDivisibleError as `divide_rows` does, and for operations that must run once.
     """
     _check_runs(entry)
-    types, attributes = entry.function_type, entry.arg_attrs
     divide_rows(entry, parts, least, check, along)
     block = entry.body.blocks[0]
     number = block.arguments[len(block.arguments) - 1]
     loop = _loop_around(entry, parts)
     number.replace_all_uses_with(loop.regions[0].blocks[0].arguments[0])
-    block.erase_argument(number.arg_number)
-    entry.operation.attributes["function_type"] = ir.TypeAttr.get(types)
-    if attributes is not None:
-        entry.operation.attributes["arg_attrs"] = attributes
+    remove_argument(entry, number.arg_number)
     hoist_invariants(entry)
 
 

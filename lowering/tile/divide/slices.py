@@ -28,7 +28,9 @@ from tilec.lowering.tile.analysis.tile_parts import Part, same_dimension
 # One per operand: the dimension along which it is divided, or None if each part needs the whole operand.
 Dimensions = tuple[int | None, ...]
 # Computing a slice of these again is as cheap as taking it from the whole tile.
-REPEATABLE = frozenset(f"cuda_tile.{name}" for name in ("constant", "iota", "broadcast", "reshape"))
+REPEATABLE = frozenset(f"cuda_tile.{name}" for name in ("constant", "iota", "broadcast", "reshape", "cat"))
+
+_CAT = "cuda_tile.cat"
 
 # A value and the dimension along which it is divided.
 Divided = tuple[ir.Value, int]
@@ -57,7 +59,16 @@ def sliced_operands(value: ir.Value, wanted: Slice) -> list[Divided] | None:
     leaf = _LEAVES.get(op.operation.name)
     if leaf is not None:
         return [] if leaf.accepts(value, wanted) else None
+    if _is_joined_along(op, wanted):
+        return [(op.lhs, op.dim), (op.rhs, op.dim)]
     return divided_operands(op, wanted.dimension)
+
+
+def _is_joined_along(op: ir.OpView, wanted: Slice) -> bool:
+    """Whether each slice of a cat is a slice of one of its operands."""
+    if op.operation.name != _CAT or op.dim != wanted.dimension:
+        return False
+    return op.lhs.type.shape[op.dim] % wanted.size == 0 == op.rhs.type.shape[op.dim] % wanted.size
 
 
 class Slicer:
@@ -82,6 +93,11 @@ class Slicer:
             leaf = _LEAVES.get(op.operation.name)
             if leaf is not None:
                 return leaf.make(value, wanted)
+            if _is_joined_along(op, wanted):
+                before = op.lhs.type.shape[op.dim] // wanted.size
+                if wanted.number < before:
+                    return self.slice_of(op.lhs, wanted)
+                return self.slice_of(op.rhs, replace(wanted, number=wanted.number - before))
             dimensions = operand_dimensions(op, wanted.dimension) or ()
             operands = [
                 operand if d is None else self.slice_of(operand, replace(wanted, dimension=d))

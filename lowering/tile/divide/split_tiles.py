@@ -29,7 +29,7 @@ from tilec.lowering.tile.analysis.part_access import (
 )
 from tilec.lowering.tile.analysis.replacing import replace_results
 from tilec.lowering.tile.analysis.tile_operations import is_elementwise
-from tilec.lowering.tile.analysis.tile_parts import Part, part_of, reshaped
+from tilec.lowering.tile.analysis.tile_parts import Part, kept_dimension, part_of, reshaped
 from tilec.lowering.tile.simplify.remove_dead import remove_dead
 
 # Whether a part may be computed on its own.
@@ -118,9 +118,12 @@ def _of_permute(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
 
 
 def _of_reshape(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
-    """Consecutive elements are consecutive in every shape: the leading dimensions of the source divide them."""
+    """Consecutive elements are consecutive in every shape: the leading dimensions of the source divide them.
+
+    Other parts have the same dimensions if only extents of one differ.
+    """
     if not part.is_run:
-        return None
+        return _of_moved_ones(op, part)
     number, count = 0, 1
     for index, parts in zip(part.position, part.counts, strict=True):
         number, count = number * parts + index, count * parts
@@ -131,6 +134,18 @@ def _of_reshape(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
         position.append(number // count)
         number %= count
         shape.append(extent // divided)
+    return reshaped(Part(op.source, tuple(position), tuple(shape)).extracted(), part.shape)
+
+
+def _of_moved_ones(op: ir.OpView, part: Part) -> ir.Value | None:
+    source = tuple(op.source.type.shape)
+    position, shape = [0] * len(source), list(source)
+    for dimension, extent in enumerate(op.result.type.shape):
+        kept = kept_dimension(source, op.result.type.shape, dimension) if extent > 1 else None
+        if extent > 1 and kept is None:
+            return None
+        if kept is not None:
+            position[kept], shape[kept] = part.position[dimension], part.shape[dimension]
     return reshaped(Part(op.source, tuple(position), tuple(shape)).extracted(), part.shape)
 
 
