@@ -11,14 +11,17 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
+from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, ChannelType
-from tilec.dialect.walk import users_of
+from tilec.dialect.walk import operations_named, users_of
 from tilec.lowering.gpu.channels.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators
-from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into
+from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, loads_into, part_box
 from tilec.lowering.gpu.ir.equal_values import EqualValues
 from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer, without_views
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout
+from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.lowering.target import TENSOR_LANES
 
 # PTX ISA 9.7.16.2.1, table 39: the shapes of all kinds of pairs.
@@ -50,12 +53,27 @@ def make_pairs(
             box, coordinate = _divided_box(load, half)
             load_part(kernel, load, box, coordinate, columns // CTAS_OF_A_PAIR, CTAS_OF_A_PAIR)
         _halve_buffers(half)
+    _multicast_factors(kernel, channels, equal)
     move_narrow_accumulators(kernel, channels)
-    for op in multiplies:
+    for op in (*multiplies, *operations_named(kernel, (Tcgen05CopyScalesOp.OPERATION_NAME,))):
         op.operation.attributes["pair"] = ir.UnitAttr.get()
     for channel in channels:
         if MMA in (channel.producer, *channel.consumer_names):
             channel.operation.attributes["across"] = ir.StringAttr.get(PAIR)
+
+
+def _multicast_factors(kernel: KernelOp, channels: list[MakeChannelOp], equal: EqualValues) -> None:
+    """Each CTA of a pair loads half of the scale factors that both have, those of rhs."""
+    for channel in channels:
+        if channel.producer != TMA or not is_scale_layout(channel.channel.type.buffers[0].layout):
+            continue
+        loads = loads_into(channel, 0)
+        parts = [part_box(load, CTAS_OF_A_PAIR) if loads_alike(load, equal) else None for load in loads]
+        for load, part in zip(loads, parts, strict=True):
+            if part is not None and None not in parts:
+                box, coordinate = part
+                load_part(kernel, load, box, coordinate, box[coordinate], CTAS_OF_A_PAIR)
+                load.operation.attributes["multicast"] = ir.UnitAttr.get()
 
 
 def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: EqualValues) -> list[_Half]:
@@ -68,8 +86,11 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
                 raise NotPairsError("a loop or a branch around a multiply may differ between the blocks")
     found: list[_Half] = []
     for op in multiplies:
+        if isinstance(op, Tcgen05MmaSparseOp):
+            raise NotPairsError("pairs multiply no sparse operands")
         rows, columns = op.accumulator.type.shape
-        has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and op.lhs.type.memory == SHARED
+        may_be_narrow = isinstance(op, Tcgen05MmaOp) and op.lhs.type.memory == SHARED
+        has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and may_be_narrow
         if op.pair or not has_rows or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
             raise NotPairsError(f"a pair needs 64 or 128 rows per block and 32 to 256 columns, got {rows}x{columns}")
         half = _half_of(op, channels, equal)
