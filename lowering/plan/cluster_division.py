@@ -34,7 +34,7 @@ from tilec.lowering.plan.matrix.pairs import (
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, MULTIPLIES, in_loop
 from tilec.lowering.tile.divide.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divide.divided_dimensions import STORES, Divided, NotDivisibleError, divided_tile
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
@@ -86,7 +86,7 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 
 
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
-    if not any(op.name in PLAIN_MULTIPLIES for op in operations_inside(entry)):
+    if not any(op.name in DIVISIBLE_MULTIPLIES for op in operations_inside(entry)):
         divide_columns(entry, ctas, check_order)
     elif target.multiplies_in_pairs and (narrow := narrow_multiplies(entry, ctas)):
         _divide_narrow_rows(entry, narrow[0], ctas, target, options)
@@ -193,13 +193,13 @@ def _pair_refusal(
     if not fit_tensor_memory(multiplies, target):
         return "the accumulators of a pair do not fit tensor memory"
     order = MemoryOrder(operations)
-    if not all(is_done_by_pairs(op, target, order) for op in multiplies):
+    if not all(is_done_by_pairs(op, target, order, PAIR) for op in multiplies):
         return "TMA does not load both operands of each multiply from known positions"
     return None
 
 
 def _has_shape_of_pair(op: ir.OpView) -> bool:
-    if op.operation.name not in PLAIN_MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
+    if op.operation.name not in DIVISIBLE_MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
         return False
     return op.acc.type.shape[0] == _ROWS and has_columns_of_pair(op)
 

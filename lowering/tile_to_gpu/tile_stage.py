@@ -6,6 +6,7 @@ import math
 from dataclasses import replace
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.build import copied
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
@@ -18,7 +19,11 @@ from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
-from tilec.lowering.plan.scaled_multiplies import fit_scaled_multiplies, fits_scaled_multiplies
+from tilec.lowering.plan.scaled_multiplies import (
+    compute_scaled_in_turn,
+    fit_scaled_multiplies,
+    fits_scaled_multiplies,
+)
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
@@ -27,7 +32,7 @@ from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
-from tilec.lowering.tile_to_gpu.kernel import CountColumns, copied, fits_by_sharing
+from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
 from tilec.remarks import Remark
 
 # The rest is for addresses, for values that are computed from the accumulators, and for the threads that load.
@@ -58,17 +63,20 @@ def run_tile_stage(
         # Before stores are divided: slices of columns belong to no part.
         with module.context:
             _fit_accumulators(entry, remarks)
+    with module.context:
+        module = compute_scaled_in_turn(module, target, options, remarks)
     run(module, enabled(facts), evaluate=evaluate, facts=facts)
     if fit_sparse_multiplies(module, target, given, remarks, LADDER[-1]):
         run(module, ("unbatch-multiplies", "split-tiles", *enabled(facts)), evaluate=evaluate, facts=facts)
-    if fits_scaled_multiplies(module, target, LADDER[-1]):
+    if fits_scaled_multiplies(module, target, options, LADDER[-1]):
         return module
     # A scaled multiply has no slower unit: where accumulators cannot share columns, it is divided here.
     for sharing in (LADDER[0], LADDER[-1]):
         fitted, found = copied(module), list[Remark]()
         if fit_scaled_multiplies(fitted, target, sharing, found):
             run(fitted, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
-        if fits_scaled_multiplies(fitted, target, LADDER[-1]) or fits_by_sharing(fitted, target, given, count_columns):
+        fits_alone = fits_scaled_multiplies(fitted, target, options, LADDER[-1])
+        if fits_alone or fits_by_sharing(fitted, target, given, count_columns):
             break
     remarks += found
     return fitted

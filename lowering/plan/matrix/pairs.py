@@ -18,9 +18,10 @@ from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.plan.matrix.accumulator import accumulators
 from tilec.lowering.plan.matrix.operand_source import OperandSource, operand_source
 from tilec.lowering.plan.matrix.row_loads import has_known_control, has_known_position
+from tilec.lowering.plan.matrix.scale_factors import scale_columns
 from tilec.lowering.plan.matrix.unit_choice import unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import tensor_map_for
@@ -62,6 +63,9 @@ def narrow_pair_refusal(entry: ir.OpView, ctas: int, target: Target, options: Co
     multiplies = _multiplies(entry)
     if not options.tma:
         return "the option 'tma' is off"
+    scaled = [op for op in narrow_multiplies(entry, ctas) if op.operation.name in SCALED_MULTIPLIES]
+    if scaled:
+        return f"block scaling needs {TENSOR_LANES} rows per block"
     if not all(_has_rows_of_pair(op, ctas) for op in multiplies):
         return "another multiply has neither 64 nor 128 rows per block"
     if not all(map(has_columns_of_pair, multiplies)):
@@ -69,7 +73,7 @@ def narrow_pair_refusal(entry: ir.OpView, ctas: int, target: Target, options: Co
     if not fit_tensor_memory(multiplies, target):
         return f"the accumulators need more than {target.tensor_memory_columns} columns of tensor memory"
     order = MemoryOrder(list(operations_below(entry)))
-    if not all(is_done_by_pairs(op, target, order) for op in multiplies):
+    if not all(is_done_by_pairs(op, target, order, ctas) for op in multiplies):
         return "TMA does not load both operands of each multiply from known positions"
     return None
 
@@ -87,7 +91,7 @@ def mark_narrow_pairs(entry: ir.OpView) -> None:
 
 
 def _multiplies(entry: ir.OpView) -> list[ir.OpView]:
-    found = operations_named(entry, PLAIN_MULTIPLIES)
+    found = operations_named(entry, DIVISIBLE_MULTIPLIES)
     return [op for op in found if op.acc.type.rank == 2]
 
 
@@ -98,14 +102,22 @@ def has_columns_of_pair(op: ir.OpView) -> bool:
 
 
 def fit_tensor_memory(multiplies: Sequence[ir.OpView], target: Target) -> bool:
-    """Whether the tensor memory of a CTA holds its rows, at most 128, of all accumulators."""
+    """Whether the tensor memory of a CTA holds its rows, at most 128, of all accumulators, and scale factors."""
     places = dict.fromkeys(accumulators(multiplies).values())
-    return sum(place.type.shape[1] for place in places) <= target.tensor_memory_columns
+    columns = sum(place.type.shape[1] for place in places) + sum(map(_factor_columns, multiplies))
+    return columns <= target.tensor_memory_columns
 
 
-def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder) -> bool:
-    """Whether TMA loads both operands, and both CTAs run the multiply equally often."""
-    unit, _ = unit_for(op, target, _WARPS)
+def _factor_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the factors of 128 rows, and of all columns."""
+    if op.operation.name not in SCALED_MULTIPLIES:
+        return 0
+    return scale_columns(op, max(1, op.acc.type.shape[0] // TENSOR_LANES))
+
+
+def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: int) -> bool:
+    """Whether TMA loads both operands, and all CTAs run the multiply of their rows equally often."""
+    unit, _ = unit_for(op, target, _WARPS, ctas=ctas)
     if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
         return False
     lhs, rhs = _source_by_tma(op.lhs, target, order), _source_by_tma(op.rhs, target, order)
