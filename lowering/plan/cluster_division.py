@@ -34,7 +34,7 @@ from tilec.lowering.plan.matrix.pairs import (
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, MULTIPLIES, in_loop
+from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, MULTIPLIES, SCALED_MULTIPLIES, in_loop
 from tilec.lowering.tile.divide.divide_rows import divide_columns, divide_rows
 from tilec.lowering.tile.divide.divided_dimensions import STORES, Divided, NotDivisibleError, divided_tile
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
@@ -61,15 +61,31 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     if ctas == 1:
         return Choice(1, hint)
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
+    count = 1
     if ctas in CLUSTERS:
         try:
             _divide(entry, ctas, target, options)
             return Choice(ctas, hint)
         except NotDivisibleError as error:
             reason, location = str(error), error.location or location
-    message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as one block"
+        count = _fewer_ctas(entry, ctas, target, options)
+    blocks = "one block" if count == 1 else f"{count} blocks"
+    message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as {blocks}"
     remarks.append(Remark("hint", message, location))
-    return Choice(1, f"{hint} is not followed: {reason}")
+    return Choice(count, f"{hint} is not followed: {reason}")
+
+
+def _fewer_ctas(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> int:
+    """The most CTAs below `ctas` that divide an entry with block scaling, for which one CTA may lack tensor memory."""
+    if not any(op.name in SCALED_MULTIPLIES for op in operations_inside(entry)):
+        return 1
+    for count in reversed(CLUSTERS[1 : CLUSTERS.index(ctas)]):
+        try:
+            _divide(entry, count, target, options)
+            return count
+        except NotDivisibleError:
+            continue
+    return 1
 
 
 def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:

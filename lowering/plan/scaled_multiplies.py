@@ -33,6 +33,7 @@ from tilec.lowering.tile.divide.multiply_parts import halve_multiply
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
+from tilec.lowering.tile.expand.expand_packed_views import expand_other_packed_views
 from tilec.remarks import Remark
 
 # The dimension, the least rows or columns of a part, and the number of parts, in order of preference: wide parts read
@@ -75,6 +76,7 @@ def fits_scaled_multiplies(module: ir.Module, target: Target, options: CompileOp
         return True
     with module.context, ir.Location.unknown():
         divided = copied(module)
+        expand_other_packed_views(divided)
         choice = divide_among_ctas(_entry(divided), target, options, [])
     return choice.value > 1 and _first_misfit(divided, target, sharing) is None
 

@@ -284,6 +284,18 @@ def test_pairs(kernel, name):
         assert_within(c, exact, tolerance)
 
 
+def test_fewer_blocks_than_the_hint_asks_for():
+    """64 rows per block have no multiply with factors, so that two blocks divide the 256 rows instead of four."""
+    random, form, hints = np.random.default_rng(4), FORMS["mxf8 e4m3"], {"num_ctas": 4}
+    a, b = operand(random, 256, 256, form), operand(random, 256, 256, form)
+    args, exact = arguments(form, a, b, (256, 256, 128)), a.values @ b.values.T
+    reason = "blocks with 64 rows each must multiply in pairs, but block scaling needs 128 rows per block"
+    wanted = f"num_ctas=4 is not followed: {reason}; each tile block runs as 2 blocks"
+    assert messages(matmul, args, "num_ctas", hints) == [wanted]
+    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target="sm_100a", hints=hints):
+        assert_within(c, exact, product_tolerance(a.values, b.values.T, exact, np.float32))
+
+
 @pytest.mark.parametrize("hints", [{"num_ctas": 2}, {"num_ctas": 2, "multicast": False}, {"num_ctas": 1}], ids=str)
 def test_tiles_of_a_persistent_kernel(hints):
     random, form, (m, n, depth) = np.random.default_rng(7), FORMS["mxf8 e4m3"], (520, 272, 288)

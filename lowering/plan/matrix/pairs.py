@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from tilec.compile_options import CompileOptions
 from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.plan.matrix.accumulator import accumulators
@@ -127,7 +128,7 @@ def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: in
 def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> OperandSource | None:
     """The load of an operand if TMA copies adjacent tiles, from the same position in all CTAs but for their rows."""
     source = operand_source(operand)
-    if isinstance(source, str) or not isinstance(source.load.view.type, PartitionViewType):
+    if isinstance(source, str) or not isinstance(source.load.view.type, PartitionViewType | PackedViewType):
         return None
     is_allowed = allows_tma(source.load, target) and order.may_run_early(source.load)
     return source if is_allowed and has_known_position(source.load) else None
@@ -135,6 +136,9 @@ def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> Ope
 
 def _has_halves(rhs: ir.Value, source: OperandSource) -> bool:
     """Whether half of the columns have whole rows of the swizzle, if rows are along them."""
+    if isinstance(source.load.view.type, PackedViewType):
+        # PTX ISA 9.7.16.4: elements of less than 8 bits are along K.
+        return True
     map = tensor_map_for(source.load.view)
     if isinstance(map, str) or map.contiguous not in source.dimensions:
         return False

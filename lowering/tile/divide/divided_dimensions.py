@@ -12,6 +12,7 @@ from math import prod
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
@@ -28,6 +29,7 @@ from tilec.lowering.tile.analysis.tile_parts import outer_dimension
 Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
 _REDUCE = "cuda_tile.reduce"
+PACKED_LOAD = "tilex.load_packed_tko"
 # The dimensions of a matrix product.
 ROWS, COLUMNS = 0, 1
 _WORDS = ("rows", "columns")
@@ -262,8 +264,13 @@ def _of_packing(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     return _alike([op.operation.operands[0], op.operation.results[0]], divided)
 
 
-def _of_access(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
-    if not isinstance(op.view.type, PartitionViewType):
+def _of_access(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    view = op.view.type
+    if isinstance(view, PackedViewType):
+        # The last dimension has elements that share bytes.
+        if divided.get(op.tile) == view.rank - 1:
+            raise NotDivisibleError(_JOINED, op)
+    elif not isinstance(view, PartitionViewType):
         raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
     return iter(())
 
@@ -284,6 +291,7 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     **{f"cuda_tile.{word}": _of_packing for word in ("pack", "unpack")},
     "cuda_tile.load_view_tko": _of_access,
     "cuda_tile.store_view_tko": _of_access,
+    PACKED_LOAD: _of_access,
     **{f"cuda_tile.{word}": _of_parts for word in ("extract", "insert", "cat")},
     "cuda_tile.constant": _of_constant,
     "cuda_tile.iota": lambda op, divided: iter(()),
@@ -293,7 +301,7 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
 # ---- accesses to memory
 
 
-_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
+_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", PACKED_LOAD)
 _VIEW_STORE = "cuda_tile.store_view_tko"
 STORES = (_VIEW_STORE, "cuda_tile.store_ptr_tko")
 
