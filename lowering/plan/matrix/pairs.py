@@ -16,23 +16,20 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.kernel_hints import allows_tma
+from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import accumulators
 from tilec.lowering.plan.matrix.operand_source import OperandSource, operand_source
 from tilec.lowering.plan.matrix.row_loads import has_known_control, has_known_position
 from tilec.lowering.plan.matrix.scale_factors import scale_columns
-from tilec.lowering.plan.matrix.unit_choice import unit_for
+from tilec.lowering.plan.matrix.unit_choice import matrix_types, unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES
-from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import tensor_map_for
 
 PAIR = 2
 # PTX ISA 9.7.16.2.1, table 39: the limits of all kinds of pairs.
 COLUMN_STEP, MOST_COLUMNS = 32, 256
-# Half of the columns of a right operand in which they are contiguous is at least a row of the widest swizzle.
-_SWIZZLE_BYTES = 128
-_BITS_PER_BYTE = 8
 # The fewest warps of a block: the unit of a multiply does not depend on more.
 _WARPS = 4
 NARROW_ROWS = 64
@@ -122,7 +119,7 @@ def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: in
     if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
         return False
     lhs, rhs = _source_by_tma(op.lhs, target, order), _source_by_tma(op.rhs, target, order)
-    return lhs is not None and rhs is not None and _has_halves(op.rhs, rhs)
+    return lhs is not None and rhs is not None and _has_halves(op, rhs, unit)
 
 
 def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> OperandSource | None:
@@ -134,13 +131,15 @@ def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> Ope
     return source if is_allowed and has_known_position(source.load) else None
 
 
-def _has_halves(rhs: ir.Value, source: OperandSource) -> bool:
-    """Whether half of the columns have whole rows of the swizzle, if rows are along them."""
+def _has_halves(op: ir.OpView, source: OperandSource, unit: MatrixUnit) -> bool:
+    """Whether half of the columns of rhs have whole rows of a swizzle, if rows are along them."""
     if isinstance(source.load.view.type, PackedViewType):
         # PTX ISA 9.7.16.4: elements of less than 8 bits are along K.
         return True
-    map = tensor_map_for(source.load.view)
+    map, types = tensor_map_for(source.load.view), matrix_types(op)
     if isinstance(map, str) or map.contiguous not in source.dimensions:
         return False
-    half_bits = rhs.type.shape[1] // PAIR * element_bits(rhs.type.element)
-    return source.dimensions.index(map.contiguous) == 0 or half_bits >= _SWIZZLE_BYTES * _BITS_PER_BYTE
+    if source.dimensions.index(map.contiguous) == 0:
+        return True
+    rows = unit.mn_major.get(types.elements[1])
+    return rows is not None and types.row_bytes(op.rhs.type.shape[1] // PAIR) >= rows.least_row_bytes
