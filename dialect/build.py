@@ -128,3 +128,13 @@ def _segment_sizes(fields: tuple[ValueField, ...], lengths: tuple[int | tuple[in
 def attributes_without_segments(op: ir.OpView) -> dict[str, ir.Attribute]:
     """The attributes of an operation with which `build` makes a similar one, whose groups may have other lengths."""
     return {name: op.attributes[name] for name in op.attributes if not name.endswith("SegmentSizes")}
+
+
+def copied(module: ir.Module) -> ir.Module:
+    """A copy of a module with its attributes."""
+    copy = ir.Module.create(module.operation.location)
+    for name in module.operation.attributes:
+        copy.operation.attributes[name] = module.operation.attributes[name]
+    for op in module.body.operations:
+        op.operation.clone(ip=ir.InsertionPoint(copy.body))
+    return copy

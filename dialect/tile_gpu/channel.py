@@ -166,7 +166,7 @@ def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
         return f"across pair joins tma or threads to mma, or mma to threads, but got {op.producer} and {consumers}"
     if op.across == CLUSTER and (op.producer != TMA or TMA in consumers or WARP in consumers):
         return f"across cluster joins tma to threads, mma and wgmma, but got {op.producer} and {consumers}"
-    if any(buffer.layout.startswith("scale_factors") for buffer in op.results[0].type.buffers):
+    if op.across == CLUSTER and any(buffer.layout.startswith("scale_factors") for buffer in op.results[0].type.buffers):
         return f"across {op.across} has no scale factors"
     return None
 

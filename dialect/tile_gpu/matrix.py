@@ -160,7 +160,7 @@ def whole_steps(op: ir.OpView) -> str | None:
     return None
 
 
-def _pair_shapes(op: ir.OpView) -> str | None:
+def pair_shapes(op: ir.OpView, least_rows: int = _NARROW_ROWS) -> str | None:
     """The problem with the shapes of a multiply, of one CTA or of a pair, or None."""
     if op.accumulator.type.is_in_halves != (bool(op.pair) and op.accumulator.type.shape[0] == _NARROW_ROWS):
         return f"expected halves of 64 rows for a pair alone, but got {op.accumulator.type.spelled()}"
@@ -174,8 +174,9 @@ def _pair_shapes(op: ir.OpView) -> str | None:
         return f"expected MxK, KxN/2 and MxN for a pair, but got {lhs}, {rhs} and {accumulator}"
     # PTX ISA 9.7.16.2.1, table 39: M of 128 or 256, N of 32 to 256 in steps of 32, which all kinds have.
     rows, columns = accumulator
-    if (rows % 128 and rows != _NARROW_ROWS) or columns % 32 or columns > 256:
-        return f"expected 64 rows or blocks of 128 by up to 256 columns, a multiple of 32, but got {accumulator}"
+    if rows % 128 and rows != least_rows or columns % 32 or columns > 256:
+        least = "blocks of 128 rows" if least_rows % 128 == 0 else f"{least_rows} rows or blocks of 128"
+        return f"expected {least} by up to 256 columns, a multiple of 32, but got {accumulator}"
     return None
 
 
@@ -208,7 +209,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         f"{SKIPPED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
     rules = [
-        _pair_shapes,
+        pair_shapes,
         elements_of_operands,
         signs_of_integers,
         places_of_operands,
@@ -224,7 +225,7 @@ class Tcgen05MmaSparseOp(Operation, name="tcgen05_mma_sparse"):
     lhs has two of each four elements along K, of tf32 one of each two, and the metadata says which (dialect/tilex).
     """
 
-    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY)
+    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
     accumulator: Operand[TensorBuffer]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]

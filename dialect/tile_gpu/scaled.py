@@ -2,12 +2,12 @@
 
 from dataclasses import dataclass
 
-from tilec.dialect.attributes import Int32
+from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory
-from tilec.dialect.tile_gpu.matrix import ID_CLAUSE, RHS_KIND_CLAUSE, PackedKind, matrix_shapes, packed_problem
+from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
+from tilec.dialect.tile_gpu.matrix import ID_CLAUSE, RHS_KIND_CLAUSE, PackedKind, packed_problem, pair_shapes
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
 from tilec.dialect.tile_gpu.types import BufferType
@@ -32,6 +32,15 @@ SCALED_KINDS = {
 }
 
 
+# The rows of an instruction whose factors are in all lanes (PTX ISA 9.7.16.10.7).
+_ROWS = 128
+
+
+def _pair_shapes(op: ir.OpView) -> str | None:
+    """Each CTA of a pair has whole blocks of 128 rows: the factors of 64 would be in some lanes."""
+    return pair_shapes(op, _ROWS)
+
+
 @types_only
 def _equal_buffers(op: ir.OpView) -> str | None:
     source, destination = op.source.type, op.destination.type
@@ -52,7 +61,8 @@ def scale_shapes(op: ir.OpView) -> str | None:
     other = SCALED_KINDS.get((_element(rhs, op.rhs_kind), spell(right.element), shared))
     if rest or kind is None or other != kind or right.element != left.element:
         return f"no kind multiplies {lhs.spelled()} and {rhs.spelled()} with {left.spelled()} and {right.spelled()}"
-    if left.shape[0] != lhs.shape[0] or right.shape != (left.shape[1], rhs.shape[1]):
+    # Both CTAs of a pair have the factors of all columns.
+    if left.shape[0] != lhs.shape[0] or tuple(right.shape) != (left.shape[1], op.operands[0].type.shape[1]):
         return f"expected scale factors MxS and SxN, but got {left.shape} and {right.shape}"
     return None
 
@@ -69,19 +79,27 @@ def _element(operand: BufferType, kind: str | None) -> str:
 
 
 class Tcgen05CopyScalesOp(Operation, name="tcgen05_copy_scales"):
-    """Copies scale factors or metadata from shared to tensor memory; a later multiply of the thread reads them."""
+    """Copies scale factors or metadata from shared to tensor memory; a later multiply of the thread reads them.
 
-    interface = Interface(Category.COPY, Memory.TENSOR, executor=Executor.MULTIPLY)
+    With `pair` each CTA of the pair has copied those of its own shared memory. The CTA of rank 0 issues the copies.
+    """
+
+    interface = Interface(Category.COPY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
     source: Operand[SharedBuffer]
     destination: Operand[TensorBuffer]
-    assembly = "$source -> $destination attr-dict : type($source) -> type($destination)"
+    pair: Flag
+    assembly = "{$pair }$source -> $destination attr-dict : type($source) -> type($destination)"
     rules = [_equal_buffers]
 
 
 class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
-    """accumulator = (lhs * lhs_scale) * (rhs * rhs_scale) + (accumulator where `accumulate`, else 0)."""
+    """accumulator = (lhs * lhs_scale) * (rhs * rhs_scale) + (accumulator where `accumulate`, else 0).
 
-    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY)
+    With `pair` both CTAs of the pair do so at once, as in `tcgen05_mma`: each has its rows of lhs, of `lhs_scale` and
+    of the accumulator, half of the columns of rhs, and `rhs_scale` of all columns.
+    """
+
+    interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
     accumulator: Operand[TensorBuffer]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
@@ -90,11 +108,12 @@ class Tcgen05MmaScaledOp(Operation, name="tcgen05_mma_scaled"):
     accumulate: Operand[Boolean]
     lhs_kind: PackedKind | None
     rhs_kind: PackedKind | None
+    pair: Flag
     id: Int32 | None
     assembly = (
-        f"$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate{{ lhs_kind $lhs_kind}}"
-        f"{RHS_KIND_CLAUSE}{ID_CLAUSE} attr-dict"
+        "{$pair }$lhs, $rhs scaled $lhs_scale, $rhs_scale into $accumulator accumulate $accumulate"
+        f"{{ lhs_kind $lhs_kind}}{RHS_KIND_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs), type($lhs_scale), type($rhs_scale) -> type($accumulator)"
     )
-    rules = [matrix_shapes, scale_shapes]
+    rules = [_pair_shapes, scale_shapes]
     kind = property(scaled_kind)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import CLUSTER, channel_of_kernel
+from tilec.dialect.tile_gpu.channel import PAIR, channel_of_kernel
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.kernel import kernel_around
 from tilec.dialect.tile_gpu.matrix import METADATA
@@ -85,7 +85,7 @@ def swizzle_of_map(op: ir.OpView) -> str | None:
 
 def _boxes_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy through a map without kind, or None."""
-    box, buffer, parts = list(op.map.owner.box), op.buffer.type, _parts(op)
+    box, buffer, parts = list(op.map.owner.box), op.buffer.type, loaded_parts(op)
     if (
         _scatters(op)
         or op.map.owner.kind is not None
@@ -100,9 +100,11 @@ def _scatters(op: ir.OpView) -> bool:
     return getattr(op, "rows", None) is not None
 
 
-def _parts(op: ir.OpView) -> int:
-    """The number of CTAs that load a part of the buffer each."""
-    return kernel_around(op).cluster_ctas if getattr(op, "multicast", False) else 1
+def loaded_parts(op: ir.OpView) -> int:
+    """The number of CTAs that load a part of the buffer each: with multicast those that share the channel, else one."""
+    if not getattr(op, "multicast", False):
+        return 1
+    return _CTAS_OF_A_PAIR if op.channel.owner.across == PAIR else kernel_around(op).cluster_ctas
 
 
 def _panels(op: ir.OpView) -> int:
@@ -163,6 +165,7 @@ def slices_of_kind(op: "TmaLoadOp") -> str | None:
     return None
 
 
+_CTAS_OF_A_PAIR = 2
 # The rows after which every swizzle repeats (PTX ISA 5.5.7).
 _PATTERN_ROWS = 8
 
@@ -177,8 +180,8 @@ def _multicast_of_cluster(op: "TmaLoadOp") -> str | None:
         return "expected a condition for a multicast if and only if the cluster has several tile blocks"
     if op.along is not None and not 0 < op.along < len(op.coordinates):
         return f"expected parts along one of the coordinates 1 to {len(op.coordinates) - 1}, but got {op.along}"
-    if op.channel.owner.across != CLUSTER:
-        return "expected a channel across cluster for a multicast"
+    if op.channel.owner.across is None:
+        return "expected a channel across cluster or pair for a multicast"
     box = list(op.map.owner.box)
     if op.map.owner.kind is not None or len(box) < 2 or math.prod(box[1:]) % _PATTERN_ROWS:
         return f"expected a part of a multiple of {_PATTERN_ROWS} rows for a multicast, but got box {box}"
@@ -193,10 +196,10 @@ class TmaLoadOp(Operation, name="tma_load"):
     pixels). With `slices` its last spatial dimension has that many slices of channels: the last offset is the slice of
     the first panel of the buffer, each later panel has the next slice, and one that does not exist is outside of the
     tensor. Through one of a kind along W, the pixels of one row of the images, and `halo` more of them. With
-    `multicast` each CTA of the cluster copies the part of its rank to the buffers of all CTAs: the box at its own
-    `coordinates`, to rows rank * rows / CTAs on. With a `condition`, which is equal in all CTAs, `coordinates` are
-    those of the first part, and each part starts a box after the one before it `along` a coordinate; where it is false,
-    each CTA copies all parts to its own buffer.
+    `multicast` each CTA of the cluster, or of the pair, copies the part of its rank to the buffers of all of them: the
+    box at its own `coordinates`, to rows rank * rows / CTAs on. With a `condition`, which is equal in all CTAs,
+    `coordinates` are those of the first part, and each part starts a box after the one before it `along` a coordinate;
+    where it is false, each CTA copies all parts to its own buffer.
     """
 
     interface = Interface(Category.COPY, Memory.SHARED, executor=Executor.LOAD, scratch=Scratch.NONE)

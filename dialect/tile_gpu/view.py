@@ -6,7 +6,7 @@ from tilec.dialect.attributes import Booleans, Enumeration, Flag, Int32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
+from tilec.dialect.tile_gpu.interface import Category, Interface, Memory, Scratch
 from tilec.dialect.tile_gpu.layouts import operands_and_results_agree
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Index, Integer64, RegisterTile
@@ -95,7 +95,7 @@ class LoadViewOp(Operation, name="load_view"):
     or an atomic update: each role that computes may execute a copy of it, and any role one of a load of one element.
     """
 
-    interface = Interface(Category.LOAD, Memory.GLOBAL)
+    interface = Interface(Category.LOAD, Memory.GLOBAL, scratch=Scratch.NONE)
     result: Result[RegisterTile]
     base: Operand[Integer64]
     offsets: Sequence[Operand[Index]]

@@ -7,10 +7,11 @@ import json
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
+from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES
 from tilec.dialect.tile_gpu.channel import CLUSTER
 from tilec.dialect.tile_gpu.global_memory import GlobalOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_named
@@ -105,7 +106,9 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     lowering = Lowering(PtxBuilder(written, location), target, plan, LANES * kernel.warps, kernel.cluster_ctas)
     lowering.joins_programs = kernel.joined_programs is not None
     # PTX ISA 9.7.16.5: all tcgen05 operations of a kernel have the same cta_group.
-    lowering.multiplies_in_pairs = any(op.pair for op in operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,)))
+    lowering.multiplies_in_pairs = any(
+        "pair" in op.operation.attributes for op in operations_named(kernel, TENSOR_MEMORY_MULTIPLIES)
+    )
     if roles is not None:
         lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
     for number, op in enumerate(maps):

@@ -38,7 +38,13 @@ from tilec.lowering.plan.matrix.pairs import (
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.constants import integer_splat
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.analysis.tile_operations import (
+    DIVISIBLE_MULTIPLIES,
+    MULTIPLIES,
+    PLAIN_MULTIPLIES,
+    SCALED_MULTIPLIES,
+    in_loop,
+)
 from tilec.lowering.tile.divide.divide_rows import check_divisible, divide_columns, divide_rows, remove_argument
 from tilec.lowering.tile.divide.divide_stores import divide_stores
 from tilec.lowering.tile.divide.divided_dimensions import (
@@ -74,15 +80,31 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     if ctas == 1:
         return Choice(1, hint)
     reason, location = f"clusters have {', '.join(map(str, CLUSTERS[1:]))} blocks", source_location(entry.location)
+    count = 1
     if ctas in CLUSTERS:
         try:
             _divide(entry, ctas, target, options)
             return Choice(ctas, hint)
         except NotDivisibleError as error:
             reason, location = str(error), error.location or location
-    message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as one block"
+        count = _fewer_ctas(entry, ctas, target, options)
+    blocks = "one block" if count == 1 else f"{count} blocks"
+    message = f"num_ctas={ctas} is not followed: {reason}; each tile block runs as {blocks}"
     remarks.append(Remark("hint", message, location))
-    return Choice(1, f"{hint} is not followed: {reason}")
+    return Choice(count, f"{hint} is not followed: {reason}")
+
+
+def _fewer_ctas(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> int:
+    """The most CTAs below `ctas` that divide an entry with block scaling, for which one CTA may lack tensor memory."""
+    if not any(op.name in SCALED_MULTIPLIES for op in operations_inside(entry)):
+        return 1
+    for count in reversed(CLUSTERS[1 : CLUSTERS.index(ctas)]):
+        try:
+            _divide(entry, count, target, options)
+            return count
+        except NotDivisibleError:
+            continue
+    return 1
 
 
 def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptions) -> Choice:
@@ -100,7 +122,7 @@ def _divide_among_chosen(entry: ir.OpView, target: Target, options: CompileOptio
 
 def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> None:
     """Divides an entry in place; raises NotDivisibleError for the last shape of the cluster if none is possible."""
-    if not any(op.name in PLAIN_MULTIPLIES for op in operations_inside(entry)):
+    if not any(op.name in DIVISIBLE_MULTIPLIES for op in operations_inside(entry)):
         divide_columns(entry, ctas, check_order)
         return
     shape = divisible_shape(entry, ctas, target)
@@ -265,13 +287,13 @@ def _pair_refusal(
     if not fit_tensor_memory(multiplies, target):
         return "the accumulators of a pair do not fit tensor memory"
     order = MemoryOrder(operations)
-    if not all(is_done_by_pairs(op, target, order) for op in multiplies):
+    if not all(is_done_by_pairs(op, target, order, PAIR) for op in multiplies):
         return "TMA does not load both operands of each multiply from known positions"
     return None
 
 
 def _has_shape_of_pair(op: ir.OpView) -> bool:
-    if op.operation.name not in PLAIN_MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
+    if op.operation.name not in DIVISIBLE_MULTIPLIES or op.acc.type.rank != 2 or not in_loop(op):
         return False
     return op.acc.type.shape[0] == _ROWS and has_columns_of_pair(op)
 

@@ -1,16 +1,23 @@
-"""Block-scaled multiplies that no unit of a target can do: parts that fit, and one multiply per block along K."""
+"""Block-scaled multiplies that no unit of a target can do: parts that fit, and one multiply per block along K.
+
+The CTAs of a cluster divide the rows first. If their parts do not fit tensor memory, each CTA computes equal parts of
+its tile in turn; if the entry cannot be divided so, multiplies are halved, each as often as it needs.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilec.compile_options import CompileOptions
+from tilec.dialect.build import copied
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
+from tilec.lowering.plan.cluster_division import check_order, divide_among_ctas
 from tilec.lowering.plan.matrix.accumulator import accumulators
-from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.matrix.unit_choice import (
     free_columns,
     least_scaled_columns,
@@ -19,12 +26,19 @@ from tilec.lowering.plan.matrix.unit_choice import (
     unit_reasons,
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
-from tilec.lowering.target import Target
+from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, SCALED_MULTIPLIES
+from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError
 from tilec.lowering.tile.divide.multiply_parts import halve_multiply
+from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
+from tilec.lowering.tile.expand.expand_packed_views import expand_other_packed_views
 from tilec.remarks import Remark
+
+# The dimension, the least rows or columns of a part, and the number of parts, in order of preference: wide parts read
+# fewer bytes of shared memory for each product.
+_PARTS = ((ROWS, TENSOR_LANES, 2), (COLUMNS, 128, 2), (ROWS, TENSOR_LANES, 4), (COLUMNS, 64, 4))
 
 
 @dataclass(frozen=True)
@@ -53,9 +67,51 @@ def fit_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing, r
     return bool(found)
 
 
-def fits_scaled_multiplies(module: ir.Module, target: Target, sharing: Sharing) -> bool:
-    """Whether a unit of the target can do each block-scaled multiply of a module."""
-    return _first_misfit(module, target, sharing) is None
+def fits_scaled_multiplies(module: ir.Module, target: Target, options: CompileOptions, sharing: Sharing) -> bool:
+    """Whether a unit of the target can do each block-scaled multiply of a module with one entry.
+
+    `options` contain the hints of the entry, which the CTAs of a cluster may divide.
+    """
+    if _first_misfit(module, target, sharing) is None:
+        return True
+    with module.context, ir.Location.unknown():
+        divided = copied(module)
+        expand_other_packed_views(divided)
+        choice = divide_among_ctas(_entry(divided), target, options, [])
+    return choice.value > 1 and _first_misfit(divided, target, sharing) is None
+
+
+def compute_scaled_in_turn(
+    module: ir.Module, target: Target, options: CompileOptions, remarks: list[Remark]
+) -> ir.Module:
+    """A module with one entry that computes parts in turn, or the given one if its multiplies fit or no parts do.
+
+    Stores must be whole, as slices of columns belong to no part. `options` contain the hints of the entry.
+    """
+    sharing = LADDER[-1]
+    if fits_scaled_multiplies(module, target, options, sharing):
+        return module
+    misfit = _first_misfit(module, target, sharing)
+    if misfit is None or least_scaled_columns(misfit.op, target) is None:
+        return module
+    for along, least, count in _PARTS:
+        parts = copied(module)
+        try:
+            compute_in_turn(_entry(parts), count, along, least, check_order)
+        except NotDivisibleError:
+            continue
+        if fits_scaled_multiplies(parts, target, options, sharing):
+            words, side = (("rows", "right"), ("columns", "left"))[along]
+            done = f"the block computes the {words} in {count} parts, and loads the {side} operand for each"
+            location = source_location(misfit.op.operation.location)
+            remarks.append(Remark("matrix-unit", f"{misfit.reason}: {done}", location))
+            return parts
+    return module
+
+
+def _entry(module: ir.Module) -> ir.OpView:
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    return entry
 
 
 def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfit | None:

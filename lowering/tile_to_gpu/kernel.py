@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from tilec.compile_options import DEFAULTS, CompileOptions
+from tilec.dialect.build import copied
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -153,16 +154,6 @@ def _convert_globals(operations: Sequence[ir.OpView]) -> None:
     for op in operations:
         if op.operation.name == "cuda_tile.global":
             convert_global(op)
-
-
-def copied(module: ir.Module) -> ir.Module:
-    """A copy of a module with its attributes."""
-    copy = ir.Module.create(module.operation.location)
-    for name in module.operation.attributes:
-        copy.operation.attributes[name] = module.operation.attributes[name]
-    for op in module.body.operations:
-        op.operation.clone(ip=ir.InsertionPoint(copy.body))
-    return copy
 
 
 def _candidate(module: ir.Module, number: int, target: Target, options: CompileOptions, sharing: Sharing) -> Candidate:

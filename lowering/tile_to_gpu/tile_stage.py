@@ -6,6 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.build import copied
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.matrix_unit import accumulates_in_registers
@@ -17,13 +18,17 @@ from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
-from tilec.lowering.plan.scaled_multiplies import fit_scaled_multiplies, fits_scaled_multiplies
+from tilec.lowering.plan.scaled_multiplies import (
+    compute_scaled_in_turn,
+    fit_scaled_multiplies,
+    fits_scaled_multiplies,
+)
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
-from tilec.lowering.tile_to_gpu.kernel import CountColumns, copied, fits_by_sharing
+from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
 from tilec.remarks import Remark
 
 
@@ -53,19 +58,22 @@ def run_tile_stage(
         shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
     facts = _tile_facts(entry, target, options, shape)
+    with module.context:
+        module = compute_scaled_in_turn(module, target, options, remarks)
     # Parts of constants are constants, before stores are divided.
     names = (*(("simplify",) if is_divided else ()), *enabled(facts))
     run(module, names, evaluate=evaluate, facts=facts)
     if fit_sparse_multiplies(module, target, given, remarks, LADDER[-1]):
         run(module, ("unbatch-multiplies", "split-tiles", *enabled(facts)), evaluate=evaluate, facts=facts)
-    if fits_scaled_multiplies(module, target, LADDER[-1]):
+    if fits_scaled_multiplies(module, target, options, LADDER[-1]):
         return module
     # A scaled multiply has no slower unit: where accumulators cannot share columns, it is divided here.
     for sharing in (LADDER[0], LADDER[-1]):
         fitted, found = copied(module), list[Remark]()
         if fit_scaled_multiplies(fitted, target, sharing, found):
             run(fitted, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
-        if fits_scaled_multiplies(fitted, target, LADDER[-1]) or fits_by_sharing(fitted, target, given, count_columns):
+        fits_alone = fits_scaled_multiplies(fitted, target, options, LADDER[-1])
+        if fits_alone or fits_by_sharing(fitted, target, given, count_columns):
             break
     remarks += found
     return fitted

@@ -95,9 +95,14 @@ WITHOUT_PAIRS = {
         (LOAD_B, ""),
     ],
     "the blocks may load different right operands": [(LOAD_B, LOAD_B.replace("%zero", "%row"))],
-    "half of 64 columns of the right operand is less than a row of its swizzle": [
-        ("64x256xf16", "64x64xf16"),
-        ("128x256xf32", "128x64xf32"),
+    "half of 32 columns of the right operand is less than a row of its swizzle": [
+        ("128x64xf16, shared, contiguous=1 swizzle=128B", "128x64xf8E4M3FN, shared, contiguous=1 swizzle=64B"),
+        ("64x256xf16, shared, contiguous=1 swizzle=128B", "64x32xf8E4M3FN, shared, contiguous=1 swizzle=32B"),
+        ("128x256xf32", "128x32xf32"),
+        ("box [64, 128] swizzle 128B", "box [64, 128] swizzle 64B"),
+        ("box [64, 64] swizzle 128B", "box [32, 64] swizzle 32B"),
+        ('make_tensor_map "f16"', 'make_tensor_map "f8E4M3FN"'),
+        ("tcgen05_mma f16", "tcgen05_mma f8E4M3FN"),
     ],
     "two multiplies read different halves of one right operand": [
         (BUFFER_B, BUFFER_B.replace("64x256", "128x128") + BUFFER_B.replace("!b", "!v").replace("64x256", "128x128")),

@@ -2,13 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
-from block_scaling import matmul, matmul_of_blocks, matmul_of_columns, product_and_double, repeated_factors
+from block_scaling import (
+    matmul,
+    matmul_of_blocks,
+    matmul_of_columns,
+    persistent_matmul,
+    product_and_double,
+    repeated_factors,
+)
 from compare import SEEDS, assert_within, product_tolerance, run_everywhere
 
 import tilec as ct
@@ -17,6 +25,8 @@ from tilec.signature import Signature
 
 E4M3, E5M2, E8M0 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2, ml_dtypes.float8_e8m0fnu
 E2M1 = ml_dtypes.float4_e2m1fn
+# The codes of a factor of 1.
+ONE = {np.dtype(E8M0): 127, np.dtype(E4M3): 56}
 
 
 @dataclass(frozen=True)
@@ -100,7 +110,10 @@ def check(form: Form, shape, *, target: str, hints: dict, seeds: range = range(2
 
 
 def in_blocks(factors: np.ndarray) -> np.ndarray:
-    rows, count = factors.shape
+    """Blocks of 128 rows by 4 factors; the factors of the last ones that no row or element has are 1."""
+    rows, count = (-(-extent // of) * of for extent, of in zip(factors.shape, (128, 4), strict=True))
+    padding = [(0, whole - extent) for whole, extent in zip((rows, count), factors.shape, strict=True)]
+    factors = np.pad(factors.view(np.uint8), padding, constant_values=ONE[factors.dtype]).view(factors.dtype)
     parts = factors.reshape(rows // 128, 4, 32, count // 4, 4).transpose(0, 3, 2, 1, 4)
     return np.ascontiguousarray(parts).reshape(rows // 128, count // 4, 32, 16)
 
@@ -127,7 +140,7 @@ def check_blocks(shape, *, hints: dict, seeds: range = range(2)) -> None:
     random = np.random.default_rng(m + n + depth)
     a, b = operand(random, m, depth, form), operand(random, n, depth, form)
     c, exact = np.zeros((m, n), np.float32), a.values @ b.values.T
-    args = (a.stored, in_blocks(a.factors), b.stored, in_blocks(b.factors), c, tm, tn, tk, form.block)
+    args = (a.stored, in_blocks(a.factors), b.stored, in_blocks(b.factors), c, tm, tn, tk, form.block, 1)
     grid, tolerance = (m // tm, n // tn), product_tolerance(a.values, b.values.T, exact, np.float32)
     for (c,) in run_everywhere(matmul_of_blocks, grid, args, (4,), target="sm_100a", hints=hints, seeds=seeds):
         assert_within(c, exact, tolerance)
@@ -218,7 +231,7 @@ def test_many_blocks_use_one_ring(target, hints):
             "kind::f16",
             ["block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has 64"],
         ),
-        ((128, 8, 64), "sm_100a", "mma.sync", ["tcgen05 needs 16 to 256 columns, the accumulator has 8"]),
+        ((128, 8, 64), "sm_100a", "mma.sync", ["tcgen05 needs at least 16 columns, the accumulator has 8"]),
         ((128, 64, 128), "sm_90a", "wgmma.mma_async", ["sm_90a has no multiply with block scaling"]),
     ],
 )
@@ -235,45 +248,132 @@ def test_a_remark_has_the_reason_why_the_unit_is_not_used(shape, target, instruc
 IN_BLOCKS_OF_32 = "done in blocks of 32 elements along K, whose sums are multiplied by their scale factors in f32"
 
 
+# Tiles whose accumulators and factors fit the tensor memory of pairs; rows, columns and K may be partial.
+PAIRS = {
+    "mxf8": (FORMS["mxf8 e4m3"], (256, 256, 128), (512, 256, 384), 2),
+    "by the model": (FORMS["mxf8 e5m2"], (256, 128, 128), (256, 256, 256), None),
+    "mxf4": (FORMS["mxf4"], (256, 128, 256), (256, 128, 512), 2),
+    "nvf4": (FORMS["nvf4"], (256, 256, 256), (256, 256, 768), 2),
+    "partial": (FORMS["mxf8 e4m3"], (256, 256, 128), (320, 280, 352), 2),
+    "partial nvf4": (FORMS["nvf4"], (256, 128, 256), (264, 136, 416), 2),
+    "two pairs": (FORMS["mxf8 e4m3"], (512, 128, 128), (512, 128, 256), 4),
+    "deep": (FORMS["mxf8 e4m3"], (256, 256, 256), (256, 256, 768), 2),
+    "in turn": (FORMS["mxf8 e4m3"], (256, 512, 128), (256, 512, 256), 2),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+@pytest.mark.parametrize("kernel", [matmul, matmul_of_blocks], ids=["rows", "blocks"])
+def test_pairs(kernel, name):
+    """Each CTA has the factors of its rows, and those of all columns, of which it loads half by TMA."""
+    form, tile, (m, n, depth), ctas = PAIRS[name]
+    random, is_in_blocks = np.random.default_rng(m + n + depth), kernel is matmul_of_blocks
+    a, b = operand(random, m, depth, form), operand(random, n, depth, form)
+    args, exact = list(arguments(form, a, b, tile)), a.values @ b.values.T
+    if is_in_blocks:
+        args[1], args[3] = in_blocks(a.factors), in_blocks(b.factors)
+    hints = {} if ctas is None else {"num_ctas": ctas}
+    ptx = ct.compile(kernel, target="sm_100a", signature=Signature.from_arguments(kernel, args), hints=hints).ptx
+    multiplies = re.findall(r"tcgen05\.mma\.cta_group::2\.kind::[a-z0-9]+\.block_scale", ptx)
+    # Two rounds of a depth of 128 bytes; no other unit multiplies.
+    assert len(multiplies) == ptx.count("tcgen05.mma") == 4 and "mma.sync" not in ptx
+    assert (ptx.count("multicast::cluster.cta_group::2") > 0) == is_in_blocks
+    grid = (-(-m // tile[0]), -(-n // tile[1]))
+    tolerance = product_tolerance(a.values, b.values.T, exact, np.float32)
+    for (c,) in run_everywhere(kernel, grid, args, (4,), target="sm_100a", hints=hints, seeds=range(2)):
+        assert_within(c, exact, tolerance)
+
+
+def test_fewer_blocks_than_the_hint_asks_for():
+    """64 rows per block have no multiply with factors, so that two blocks divide the 256 rows instead of four."""
+    random, form, hints = np.random.default_rng(4), FORMS["mxf8 e4m3"], {"num_ctas": 4}
+    a, b = operand(random, 256, 256, form), operand(random, 256, 256, form)
+    args, exact = arguments(form, a, b, (256, 256, 128)), a.values @ b.values.T
+    reason = "blocks with 64 rows each must multiply in pairs, but block scaling needs 128 rows per block"
+    wanted = f"num_ctas=4 is not followed: {reason}; each tile block runs as 2 blocks"
+    assert messages(matmul, args, "num_ctas", hints) == [wanted]
+    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target="sm_100a", hints=hints):
+        assert_within(c, exact, product_tolerance(a.values, b.values.T, exact, np.float32))
+
+
+@pytest.mark.parametrize("columns", [256, 128])
+@pytest.mark.parametrize("hints", [{"num_ctas": 2}, {"num_ctas": 2, "multicast": False}, {"num_ctas": 1}], ids=str)
+def test_tiles_of_a_persistent_kernel(hints, columns):
+    """Half of 128 columns has a narrower swizzle than the whole."""
+    random, form, (m, n, depth) = np.random.default_rng(7), FORMS["mxf8 e4m3"], (520, 272, 288)
+    a, b = operand(random, m, depth, form), operand(random, n, depth, form)
+    c, exact = np.zeros((m, n), np.float32), a.values @ b.values.T
+    rows = np.ascontiguousarray(b.stored.T)
+    args = (a.stored, in_blocks(a.factors), rows, in_blocks(b.factors), c, 256, columns, 128)
+    for (c,) in run_everywhere(persistent_matmul, (2,), args, (4,), target="sm_100a", hints=hints, seeds=range(2)):
+        assert_within(c, exact, product_tolerance(a.values, b.values.T, exact, np.float32))
+
+
 DIVIDED = "divided into parts that need fewer columns of tensor memory"
 
 
-def messages(kernel, args, words: str) -> list[str]:
+def messages(kernel, args, words: str, hints: dict[str, Any] | None = None) -> list[str]:
     """The remarks of sm_100a with these words."""
-    compiled = ct.compile(kernel, target="sm_100a", signature=Signature.from_arguments(kernel, args), stop="ptx")
+    signature = Signature.from_arguments(kernel, args)
+    compiled = ct.compile(kernel, target="sm_100a", signature=signature, hints=hints or {}, stop="ptx")
     return [remark.message for remark in compiled.remarks if words in remark.message]
 
 
-def test_a_multiply_is_divided_into_parts_for_which_columns_are_left(target):
+IN_TURN = "the block computes the {} in {} parts, and loads the {} operand for each"
+
+
+def test_two_multiplies_are_computed_in_parts_for_which_there_are_columns(target):
     random, form = np.random.default_rng(3), FORMS["mxf8 e4m3"]
     a, b = operand(random, 128, 32, form), operand(random, 256, 32, form)
     exact = 2 * a.values @ b.values.T
     args = (a.stored, a.factors, b.stored, b.factors.T, np.zeros((128, 256), np.float32))
     reason = "other multiplies leave 244 columns of tensor memory, and this one needs 268"
-    assert messages(product_and_double, args, DIVIDED) == [f"the multiply of 128x256 is {DIVIDED}: {reason}"]
+    assert messages(product_and_double, args, "in 2 parts") == [f"{reason}: {IN_TURN.format('columns', 2, 'left')}"]
     for (c,) in run_everywhere(product_and_double, (1, 1), args, (4,), target=target, hints={}):
         assert_within(c, exact, 2 * product_tolerance(a.values, b.values.T, exact / 2, np.float32))
 
 
 def test_a_divided_multiply_of_factors_in_blocks():
-    check_blocks(((256, 256, 128), (256, 256, 256)), hints={})
+    check_blocks(((256, 256, 128), (256, 256, 256)), hints={"num_ctas": 1})
 
 
 @pytest.mark.parametrize(
-    ("shape", "reason"),
+    ("shape", "reason", "words"),
     [
-        (((256, 256, 32), (256, 256, 64)), "256x256 and its scale factors need 528 columns"),
-        (((128, 512, 32), (128, 512, 32)), "tcgen05 needs 16 to 256 columns, the accumulator has 512"),
+        (((256, 256, 32), (256, 256, 64)), "256x256 and its scale factors need 528 columns", ("rows", 2, "right")),
+        (((128, 512, 32), (128, 512, 32)), "128x512 and its scale factors need 532 columns", ("columns", 2, "left")),
+        (((512, 256, 32), (512, 256, 64)), "an accumulator of 512x256 needs more", ("rows", 4, "right")),
+        (((256, 512, 32), (256, 512, 64)), "an accumulator of 256x512 needs more", ("columns", 4, "left")),
     ],
     ids=str,
 )
-def test_a_tile_that_needs_more_than_tensor_memory_is_divided(shape, reason):
-    """The unit does the parts for which there are columns."""
-    random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
+def test_a_tile_that_needs_more_than_tensor_memory_is_computed_in_turn(shape, reason, words):
+    """The unit does equal parts of the tile."""
+    random, form, hints = np.random.default_rng(0), FORMS["mxf8 e4m3"], {"num_ctas": 1}
     a, b = operand(random, shape[1][0], 32, form), operand(random, shape[1][1], 32, form)
-    (message,) = messages(matmul, arguments(form, a, b, shape[0]), DIVIDED)
+    (message,) = messages(matmul, arguments(form, a, b, shape[0]), IN_TURN.format(*words), hints)
     assert reason in message
-    check(form, shape, target="sm_100a", hints={}, seeds=range(1))
+    check(form, shape, target="sm_100a", hints=hints, seeds=range(1))
+
+
+@ct.kernel
+def announced(A, SA, B, SB, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """A tile that nothing can divide, as the message is printed once."""
+    a, b = ct.load(A, (0, 0), (tm, tk)), ct.load(B, (0, 0), (tn, tk))
+    factors = ct.load(SA, (0, 0), (tm, tk // 32)), ct.load(SB, (0, 0), (tk // 32, tn))
+    ct.printf("computed")
+    ct.store(C, (0, 0), ct.mma_scaled(a, factors[0], b.transpose(), factors[1], ct.zeros((tm, tn), ct.float32)))
+
+
+def test_a_multiply_is_halved_where_its_tile_cannot_be_divided():
+    random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
+    a, b = operand(random, 256, 32, form), operand(random, 256, 32, form)
+    exact, c = a.values @ b.values.T, np.zeros((256, 256), np.float32)
+    args = (a.stored, a.factors, b.stored, b.factors.T, c, 256, 256, 32)
+    (message,) = messages(announced, args, DIVIDED)
+    assert "256x256 and its scale factors need 528 columns" in message
+    for (c,) in run_everywhere(announced, (1, 1), args, (4,), target="sm_100a", hints={}):
+        assert_within(c, exact, product_tolerance(a.values, b.values.T, exact, np.float32))
 
 
 def test_a_tile_that_no_unit_can_do_is_not_divided():

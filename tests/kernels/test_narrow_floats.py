@@ -236,6 +236,28 @@ def test_block_scaling(target, left, right):
         assert np.array_equal(c, exact)
 
 
+@pytest.mark.parametrize(("left", "right"), [("float8_e4m3fn", "float4_e2m1fn"), ("float6_e2m3fn", "float8_e5m2")])
+def test_block_scaling_by_pairs(left, right):
+    """CTAs divide the rows of packed views too."""
+    random, tile, depth = np.random.default_rng(12), (256, 256, 128), 512
+    a, b = values(random, left, (256, depth)), values(random, right, (256, depth))
+    codes = [random.integers(126, 129, shape).astype(np.uint8) for shape in ((256, 16), (16, 256))]
+    factors = [np.exp2(each.astype(np.float32) - 127) for each in codes]
+    exact = (a * np.repeat(factors[0], 32, 1)) @ (b.T * np.repeat(factors[1], 32, 0))
+    arrays = operand(a, left), operand(b, right)
+    signature = (
+        f"A: {declared(arrays[0], left)}, SA: f8E8M0FNU[?,?], B: {declared(arrays[1], right)}, SB: f8E8M0FNU[?,?], "
+        f"C: f32[?,?], tm=256, tn=256, tk=128, a_type={FORMATS[left][1]}, b_type={FORMATS[right][1]}"
+    )
+    compiled = tilec.compile(scaled_product, target="sm_100a", signature=signature, hints={"num_ctas": 2})
+    assert compiled.ptx.count("tcgen05.mma.cta_group::2.kind::mxf8f6f4") == compiled.ptx.count("tcgen05.mma") == 4
+    scales = (each.view(ml_dtypes.float8_e8m0fnu) for each in codes)
+    output = np.zeros((256, 256), np.float32)
+    args = [arrays[0], next(scales), arrays[1], next(scales), output, *tile, *constants(left, right)]
+    for c in everywhere(compiled, (1, 1), args, 4, seeds=(0, 1)):
+        assert np.array_equal(c, exact)
+
+
 @ct.kernel
 def fast_product(A, B, C):
     a = ct.packed_view(A, dtype=ct.float6_e2m3fn, tile=(64, 64)).load((0, 0))

@@ -70,11 +70,18 @@ def test_block_scaling_is_accepted(element: str, target: str, tmp_path: Path) ->
     assert_accepted(compiled.ptx, target, tmp_path)
 
 
-@pytest.mark.parametrize("kernel", [block_scaling.matmul_of_blocks, block_scaling.repeated_factors])
-def test_scale_factors_in_blocks_are_accepted(kernel: Kernel, tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("kernel", "tile"),
+    [
+        (block_scaling.matmul_of_blocks, "tm=128, tn=128, tk=128, block=32, packed=1"),
+        (block_scaling.matmul_of_blocks, "tm=256, tn=256, tk=128, block=32, packed=1"),
+        (block_scaling.repeated_factors, "tm=128, tn=128, tk=128, block=32"),
+    ],
+    ids=["one CTA", "pairs", "repeated"],
+)
+def test_scale_factors_in_blocks_are_accepted(kernel: Kernel, tile: str, tmp_path: Path) -> None:
     signature = (
-        "A: f8E4M3FN[?,?], SA: f8E8M0FNU[?,?,?,?], B: f8E4M3FN[?,?], SB: f8E8M0FNU[?,?,?,?], C: f32[?,?], "
-        "tm=128, tn=128, tk=128, block=32"
+        f"A: f8E4M3FN[?,?], SA: f8E8M0FNU[?,?,?,?], B: f8E4M3FN[?,?], SB: f8E8M0FNU[?,?,?,?], C: f32[?,?], {tile}"
     )
     compiled = tilec.compile(kernel, target="sm_100a", signature=signature, stop="ptx")
     assert_accepted(compiled.ptx, "sm_100a", tmp_path)

@@ -11,7 +11,7 @@ from tilec.text_input.module import Module
 
 HEAD = """
 cuda_tile.module @kernels {
-  entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
+  entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>, %factors: tile<ptr<f8E8M0FNU>>) {
     %a_of = make_tensor_view %p, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf16, strides=[?,1]>
     %c_of = make_tensor_view %q, shape = [%n, %n], strides = [%n, 1] : tile<i32> -> tensor_view<?x?xf32, strides=[?,1]>
     %av = make_partition_view %a_of : partition_view<tile=(256x64), tensor_view<?x?xf16, strides=[?,1]>>
@@ -41,7 +41,7 @@ def divided(body: str, ctas: int = 2, least_rows: int = 64) -> str:
 
 def test_rows_of_the_operands_and_of_the_result() -> None:
     text = divided(STORE)
-    assert "%arg3: tile<i32>)" in text
+    assert "%arg4: tile<i32>)" in text
     assert ": tile<128x64xf16>, tile<64x128xf16>, tile<128x128xf32>\n" in text
     assert "partition_view<tile=(128x64)" in text and "partition_view<tile=(64x128)" in text
     assert "partition_view<tile=(128x128), tensor_view<?x?xf32" in text
@@ -74,6 +74,58 @@ def test_parts_of_the_columns() -> None:
 """
     text = divided(body + STORE.replace("%d", "%s"))
     assert "tile<128x128xf32> -> tile<128x64xf32>" in text and "tile<256x" not in text.replace("tile=(256x", "")
+
+
+def test_outer_part_of_the_rows() -> None:
+    """The halves of 256 rows are those of 2 groups of 128; 4 CTAs would need halves of a group."""
+    body = """
+    %g = reshape %d : tile<256x128xf32> -> tile<2x128x128xf32>
+    %x = permute %g [1, 0, 2] : tile<2x128x128xf32> -> tile<128x2x128xf32>
+    %y = permute %x [1, 0, 2] : tile<128x2x128xf32> -> tile<2x128x128xf32>
+    %s = reshape %y : tile<2x128x128xf32> -> tile<256x128xf32>
+"""
+    assert ": tile<1x128x128xf32> -> tile<128x1x128xf32>" in divided(body + STORE.replace("%d", "%s"))
+    with pytest.raises(NotDivisibleError, match="it divides or joins what the blocks divide"):
+        divided(body + STORE.replace("%d", "%s"), ctas=4)
+
+
+SCALED = """
+    %f8 = constant <f8E4M3FN: 1.0> : tile<256x128xf8E4M3FN>
+    %w8 = constant <f8E4M3FN: 1.0> : tile<128x128xf8E4M3FN>
+    %sv = make_tensor_view %factors, shape = [2, 1, 32, 16], strides = [512, 512, 16, 1]
+      : tensor_view<2x1x32x16xf8E8M0FNU, strides=[512,512,16,1]>
+    %st = make_partition_view %sv
+      : partition_view<tile=(2x1x32x16), tensor_view<2x1x32x16xf8E8M0FNU, strides=[512,512,16,1]>>
+    %s0, %ts = load_view_tko weak %st[%n, %n, %n, %n]
+      : partition_view<tile=(2x1x32x16), tensor_view<2x1x32x16xf8E8M0FNU, strides=[512,512,16,1]>>,
+      tile<i32> -> tile<2x1x32x16xf8E8M0FNU>, token
+    %s1 = reshape %s0 : tile<2x1x32x16xf8E8M0FNU> -> tile<2x1x32x4x4xf8E8M0FNU>
+    %s2 = permute %s1 [0, 3, 2, 1, 4] : tile<2x1x32x4x4xf8E8M0FNU> -> tile<2x4x32x1x4xf8E8M0FNU>
+    %s3 = reshape %s2 : tile<2x4x32x1x4xf8E8M0FNU> -> tile<256x4xf8E8M0FNU>
+    %s4 = constant <f8E8M0FNU: 1.0> : tile<4x128xf8E8M0FNU>
+    %m = mmaf_scaled %f8, %w8, %d, %s3, %s4 : tile<256x128xf8E4M3FN>, tile<128x128xf8E4M3FN>, tile<256x128xf32>,
+      tile<256x4xf8E8M0FNU>, tile<4x128xf8E8M0FNU>
+"""
+
+
+def test_scale_factors_of_the_rows() -> None:
+    """Each CTA loads the blocks of factors of its rows; the factors of the right operand stay whole."""
+    text = divided(SCALED + STORE.replace("%d", "%m"))
+    assert "partition_view<tile=(1x1x32x16)" in text
+    wanted = "tile<128x128xf8E4M3FN>, tile<128x128xf8E4M3FN>, tile<128x128xf32>, tile<128x4xf8E8M0FNU>"
+    assert f"{wanted}, tile<4x128xf8E8M0FNU>" in " ".join(text.split())
+
+
+def test_bytes_of_packed_elements() -> None:
+    body = """
+    %f = ftof %d : tile<256x128xf32> -> tile<256x128xf16>
+    %x = reshape %f : tile<256x128xf16> -> tile<32768xf16>
+    %y = pack %x : tile<32768xf16> -> tile<65536xi8>
+    %z = unpack %y : tile<65536xi8> -> tile<32768xf16>
+    %w = reshape %z : tile<32768xf16> -> tile<256x128xf16>
+    %s = ftof %w : tile<256x128xf16> -> tile<256x128xf32>
+"""
+    assert "unpack %" in (text := divided(body + STORE.replace("%d", "%s"))) and "tile<32768xi8>" in text
 
 
 STRIDED = "strided_view<tile=(256x128), traversal_strides=[256,128], tensor_view<?x?xf32, strides=[?,1]>>"
@@ -130,7 +182,8 @@ WHOLE = {
         "the right operand of a multiply derives from the rows of another",
     ),
     "joined rows": (
-        "    %r = reshape %d : tile<256x128xf32> -> tile<32768xf32>\n" + STORE,
+        "    %x = permute %d [1, 0] : tile<256x128xf32> -> tile<128x256xf32>\n"
+        "    %r = reshape %x : tile<128x256xf32> -> tile<32768xf32>\n" + STORE,
         "it divides or joins what the blocks divide",
     ),
     "part of the rows": (

@@ -68,6 +68,38 @@ def test_pair_of_64_rows_each_round_trips() -> None:
     assert stage_module_text(read_stage_module(text, "<k>")) == text
 
 
+def scaled(rows: int = 128, columns: int = 128, copied: str = "pair ") -> str:
+    """A block-scaled multiply of a pair: the rows per CTA, and the columns whose factors each CTA has."""
+    lhs, rhs = f"{rows}x4xf8E8M0FNU", f"4x{columns}xf8E8M0FNU"
+    left, right, left_copy, right_copy = (
+        f"buffer<{factors}, {memory}, scale_factors depth={depth}>"
+        for memory in ("shared", "tensor")
+        for factors, depth in ((lhs, 1), (rhs, 0))
+    )
+    p = f"buffer<{rows}x128xf8E4M3FN, shared, contiguous=1 swizzle=128B>"
+    q = "buffer<128x64xf8E4M3FN, shared, contiguous=0 swizzle=128B>"
+    sums = f"buffer<{rows}x128xf32, tensor, lanes=128{'' if rows > 64 else ' halves'}>"
+    operands, factors = f"channel<[{p}, {q}]>", f"channel<[{left}, {right}, {left_copy}, {right_copy}]>"
+    return f"""
+  %c = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring ACROSS: {operands}
+  %f = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring ACROSS: {factors}
+  %s = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once ACROSS: channel<[{sums}]>
+  %d = tile_gpu.put_begin %s : channel<[{sums}]>
+  %x, %y = tile_gpu.get %c consumer 0 : {operands}
+  %u, %v, %tu, %tv = tile_gpu.get %f consumer 0 : {factors}
+  tile_gpu.tcgen05_copy_scales {copied}%u -> %tu : {left} -> {left_copy}
+  tile_gpu.tcgen05_copy_scales {copied}%v -> %tv : {right} -> {right_copy}
+  tile_gpu.tcgen05_mma_scaled pair %x, %y scaled %tu, %tv into %d accumulate %yes : \
+{p}, {q}, {left_copy}, {right_copy} -> {sums}
+"""
+
+
+def test_scaled_pair_round_trips() -> None:
+    text = stage_module_text(module(scaled()))
+    assert "tcgen05_mma_scaled pair " in text and "tcgen05_copy_scales pair " in text
+    assert stage_module_text(read_stage_module(text, "<k>")) == text
+
+
 def test_multicast_round_trips() -> None:
     text = stage_module_text(module(OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, across=CLUSTER))
     assert "multicast -> " in text
@@ -128,12 +160,12 @@ REFUSALS = {
         "across cluster joins tma to threads, mma and wgmma, but got mma and ['threads']",
     ),
     "scale factors": (
-        (OPERANDS.replace("!operands", "channel<[!scales]>"), "cluster 2 ", "across pair "),
-        "across pair has no scale factors",
+        (OPERANDS.replace("!operands", "channel<[!scales]>"), "cluster 2 ", CLUSTER),
+        "across cluster has no scale factors",
     ),
     "multicast in one CTA": (
         (OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, "cluster 2 ", ""),
-        "expected a channel across cluster for a multicast",
+        "expected a channel across cluster or pair for a multicast",
     ),
     "multicast of other parts": (
         (OPERANDS + "  %x, %y = tile_gpu.put_begin %c : !operands\n" + LOAD, "cluster 4 ", CLUSTER),
@@ -194,6 +226,18 @@ REFUSALS = {
             "across pair ",
         ),
         "expected 64 rows or blocks of 128 by up to 256 columns, a multiple of 32, but got (128, 16)",
+    ),
+    "64 rows of a scaled pair": (
+        (scaled(rows=64), "cluster 2 ", "across pair "),
+        "expected blocks of 128 rows by up to 256 columns, a multiple of 32, but got (64, 128)",
+    ),
+    "factors of half of the columns": (
+        (scaled(columns=64), "cluster 2 ", "across pair "),
+        "expected scale factors MxS and SxN, but got (128, 4) and (4, 64)",
+    ),
+    "copies of one CTA for a pair": (
+        (scaled(copied=""), "cluster 2 ", "across pair "),
+        "either all multiplies of tcgen05 in a kernel are those of pairs, or none",
     ),
     "multicast of few rows": (
         (

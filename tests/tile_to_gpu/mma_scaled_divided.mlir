@@ -1,6 +1,7 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// A block-scaled multiply of 256x256 needs 512 columns for its accumulator and 16 for its scale factors. The unit does the parts of
-// 256x128, 256x64, 256x32 and 128x16; the others are done in blocks of 32 elements along K. Each load of B has the columns of a part.
+// A block-scaled multiply of 256x256 needs 512 columns for its accumulator and 16 for its scale factors. As the print runs once, neither
+// CTAs nor iterations divide the tile: the unit does the parts of 256x128, 256x64, 256x32 and 128x16; the others are done in blocks of
+// 32 elements along K. Each load of B has the columns of a part.
 
 !A = tensor_view<256x32xf8E4M3FN, strides=[32,1]>
 !B = tensor_view<32x256xf8E4M3FN, strides=[1,32]>
@@ -36,6 +37,7 @@ entry @k(%p0: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>,
       : tile<256x32xf8E4M3FN>, tile<32x256xf8E4M3FN>, tile<256x256xf32>, tile<256x1xf8E8M0FNU>, tile<1x256xf8E8M0FNU>
     continue %m : tile<256x256xf32>
   }
+  %o = print_tko "done" -> token
   store_view_tko weak %r, %vc[%i, %i] : tile<256x256xf32>, !VC, tile<i32> -> token
   return
 }

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES
 from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.channels.adjacent_blocks import join_blocks
@@ -33,7 +33,7 @@ def share_loads(kernel: KernelOp, context: Context) -> None:
 def _share_in_cluster(kernel: KernelOp, context: Context) -> None:
     """Shares loads among the CTAs of a tile block; a remark says why they do not multiply in pairs."""
     equal = EqualValues(kernel)
-    multiplies = operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME,))
+    multiplies = operations_named(kernel, TENSOR_MEMORY_MULTIPLIES)
     channels = [op for op in channels_of(kernel) if op.across is None]
     if multiplies:
         try:

@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.copy import CopyGlobalOp
-from tilec.dialect.tile_gpu.kernel import RolesOp, kernel_around
+from tilec.dialect.tile_gpu.kernel import RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp
 from tilec.dialect.tile_gpu.memory import (
     LoadSharedOp,
@@ -43,7 +43,7 @@ from tilec.dialect.tile_gpu.shape import (
 )
 from tilec.dialect.tile_gpu.shifted_rows import LANE_GROUPS, LHS_ROWS, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp
+from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
 from tilec.dialect.walk import owner_of, users_of
@@ -285,8 +285,7 @@ def _shared_division(elements: float, divisors: float, device: Device) -> Step:
 
 def l2_bytes_of_load(op: ir.OpView) -> float:
     """The bytes that a CTA reads from L2 for a load; with multicast only its part, other CTAs read the other parts."""
-    written = tile_bytes(op.buffer.type)
-    return written / kernel_around(op).cluster_ctas if getattr(op, "multicast", False) else written
+    return tile_bytes(op.buffer.type) / loaded_parts(op)
 
 
 def _tma_load(op: ir.OpView, device: Device) -> Step:

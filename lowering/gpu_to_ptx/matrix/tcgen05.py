@@ -146,12 +146,12 @@ def _copy(lowering: Lowering, operation: ir.Operation) -> None:
     layout, column = _scale_layout(op.source.type), lowering.scalar(op.destination)
     atom, form = (_WORDS, "128x128b") if isinstance(layout, MetadataLayout) else (_ATOM, "32x128b.warpx4")
     start = descriptor(lowering, lowering.scalar(op.source), atom, TCGEN05_DESCRIPTOR)
-    with lowering.issuing() as elected:
+    with lowering.issuing(leads_pair=op.pair) as elected:
         for group in range(layout.row_groups):
             for record in range(layout.records):
                 source = moved(lowering, start, layout.atom_offset(group, record))
                 to = lowering.compute("add.s32 $0, $1, $2;", "i32", column, layout.atom_column(group, record))
-                lowering.b.execute(f"@$0 tcgen05.cp.cta_group::1.{form} [$1], $2;", (), elected, to, source)
+                lowering.b.execute(f"@$0 tcgen05.cp.{lowering.cta_group}.{form} [$1], $2;", (), elected, to, source)
 
 
 @lowers(Tcgen05MmaScaledOp)
@@ -163,8 +163,8 @@ def _scaled_mma(lowering: Lowering, operation: ir.Operation) -> None:
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
     instructions = _instruction_descriptors(lowering, op, lhs, rhs)
     always = lowering.b.compute("setp.eq.b32 $0, 0, 0;", lowering.b.i1)
-    text = f"@$0 tcgen05.mma.cta_group::1.kind::{op.kind.name}.block_scale.scale_vec::{op.kind.factors}X"
-    with lowering.issuing() as elected:
+    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{op.kind.name}.block_scale.scale_vec::{op.kind.factors}X"
+    with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // TENSOR_LANES):
             accumulator = _plus(lowering, op.accumulator, block * columns)
             for step in range(lhs.steps):
@@ -186,18 +186,18 @@ def _scaled_mma(lowering: Lowering, operation: ir.Operation) -> None:
 def _instruction_descriptors(
     lowering: Lowering, op: Tcgen05MmaScaledOp, lhs: MatrixOperand, rhs: MatrixOperand
 ) -> dict[int, ir.Value]:
-    """The instruction descriptors for 128 rows by their first factor (PTX ISA 9.7.16.4.2).
+    """The instruction descriptors for 128 rows of each CTA by their first factor (PTX ISA 9.7.16.4.2).
 
     The first factor is the byte in each word of tensor memory that has the first scale factor along K. Successive steps
     along K use all factors of a word.
     """
     left, right = _scaled_format(op.lhs, op.lhs_kind), _scaled_format(op.rhs, op.rhs_kind)
-    scale = _SCALES[spell(op.lhs_scale.type.element)]
+    scale, rows = _SCALES[spell(op.lhs_scale.type.element)], TENSOR_LANES * (CTAS_OF_A_PAIR if op.pair else 1)
     operands = _operand_bits(left, right, op.accumulator.type.shape[1], not lhs.is_k_major, not rhs.is_k_major)
     found = {}
     for step in range(min(lhs.steps, ATOM_FACTORS // op.kind.factors)):
         first = step * op.kind.factors
-        bits = operands | first << 4 | scale << 23 | TENSOR_LANES >> 7 << 27 | first << 29
+        bits = operands | first << 4 | scale << 23 | rows >> 7 << 27 | first << 29
         found[first] = lowering.b.compute(f"mov.b32 $0, 0x{bits:08x};", lowering.b.i32)
     return found
 

@@ -20,18 +20,30 @@ from tilec.dialect.tile_gpu.memory import (
     ViewBufferOp,
 )
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
-from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp
-from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout
+from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
+from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
-from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, mask_of_cluster, mask_of_itself, pair_leader
+from tilec.lowering.gpu_to_ptx.registers.cluster import (
+    address_in_cta,
+    mask_of_cluster,
+    mask_of_itself,
+    mask_of_pair,
+    pair_leader,
+)
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element_named, element_of
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, counted
 from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, is_scale_layout, parse_scale_layout
+from tilec.lowering.layout.scale_layout import (
+    ATOM_FACTORS,
+    MetadataLayout,
+    ScaleLayout,
+    is_scale_layout,
+    parse_scale_layout,
+)
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.target import LANES, targets_with
 
@@ -71,8 +83,12 @@ def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value)
     base = lowering.scalar(buffer)
     if "multicast" not in operation.attributes or operation.opview.condition is not None:
         return base
-    size_bytes = shared_layout(buffer.type).panel_stride_bytes // lowering.ctas
-    return lowering.compute(f"mad.lo.s32 $0, $1, {size_bytes}, $2;", "i32", lowering.cluster_rank, base)
+    stored = stored_layout(buffer.type)
+    whole_bytes = stored.size_bytes if isinstance(stored, ScaleLayout) else stored.panel_stride_bytes
+    rank, parts = lowering.cluster_rank, loaded_parts(operation.opview)
+    if parts < lowering.ctas:
+        rank = lowering.compute(f"and.b32 $0, $1, {parts - 1};", "i32", rank)
+    return lowering.compute(f"mad.lo.s32 $0, $1, {whole_bytes // parts}, $2;", "i32", rank, base)
 
 
 # The load mode of a tensor map by its kind (PTX ISA 9.7.9.27.1.2).
@@ -126,7 +142,9 @@ def _slice(lowering: Lowering, op: TmaLoadOp, first: ir.Value, panel: int) -> ir
 
 
 def _multicast_mask(lowering: Lowering, op: TmaLoadOp) -> ir.Value:
-    """The CTAs that get a part: all of the cluster, or this one where the condition is false."""
+    """The CTAs that get a part: all of the cluster or of the pair, or this one where the condition is false."""
+    if op.channel.owner.across == PAIR:
+        return mask_of_pair(lowering)
     if op.condition is None:
         return mask_of_cluster(lowering)
     masks = mask_of_cluster(lowering), mask_of_itself(lowering)

@@ -13,24 +13,23 @@ from collections.abc import Sequence
 from tilec.compile_options import CompileOptions
 from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.kernel_hints import allows_tma
+from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import accumulators
 from tilec.lowering.plan.matrix.operand_source import OperandSource, operand_source
 from tilec.lowering.plan.matrix.row_loads import has_known_control, has_known_position
-from tilec.lowering.plan.matrix.unit_choice import unit_for
+from tilec.lowering.plan.matrix.scale_factors import scale_columns
+from tilec.lowering.plan.matrix.unit_choice import matrix_types, unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
-from tilec.lowering.tile_to_gpu.access.alignment import element_bits
+from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import tensor_map_for
 
 PAIR = 2
 # PTX ISA 9.7.16.2.1, table 39: the limits of all kinds of pairs.
 COLUMN_STEP, MOST_COLUMNS = 32, 256
-# Half of the columns of a right operand in which they are contiguous is at least a row of the widest swizzle.
-_SWIZZLE_BYTES = 128
-_BITS_PER_BYTE = 8
 # The fewest warps of a block: the unit of a multiply does not depend on more.
 _WARPS = 4
 NARROW_ROWS = 64
@@ -62,6 +61,9 @@ def narrow_pair_refusal(entry: ir.OpView, ctas: int, target: Target, options: Co
     multiplies = _multiplies(entry)
     if not options.tma:
         return "the option 'tma' is off"
+    scaled = [op for op in narrow_multiplies(entry, ctas) if op.operation.name in SCALED_MULTIPLIES]
+    if scaled:
+        return f"block scaling needs {TENSOR_LANES} rows per block"
     if not all(_has_rows_of_pair(op, ctas) for op in multiplies):
         return "another multiply has neither 64 nor 128 rows per block"
     if not all(map(has_columns_of_pair, multiplies)):
@@ -69,7 +71,7 @@ def narrow_pair_refusal(entry: ir.OpView, ctas: int, target: Target, options: Co
     if not fit_tensor_memory(multiplies, target):
         return f"the accumulators need more than {target.tensor_memory_columns} columns of tensor memory"
     order = MemoryOrder(list(operations_below(entry)))
-    if not all(is_done_by_pairs(op, target, order) for op in multiplies):
+    if not all(is_done_by_pairs(op, target, order, ctas) for op in multiplies):
         return "TMA does not load both operands of each multiply from known positions"
     return None
 
@@ -87,7 +89,7 @@ def mark_narrow_pairs(entry: ir.OpView) -> None:
 
 
 def _multiplies(entry: ir.OpView) -> list[ir.OpView]:
-    found = operations_named(entry, PLAIN_MULTIPLIES)
+    found = operations_named(entry, DIVISIBLE_MULTIPLIES)
     return [op for op in found if op.acc.type.rank == 2]
 
 
@@ -98,33 +100,46 @@ def has_columns_of_pair(op: ir.OpView) -> bool:
 
 
 def fit_tensor_memory(multiplies: Sequence[ir.OpView], target: Target) -> bool:
-    """Whether the tensor memory of a CTA holds its rows, at most 128, of all accumulators."""
+    """Whether the tensor memory of a CTA holds its rows, at most 128, of all accumulators, and scale factors."""
     places = dict.fromkeys(accumulators(multiplies).values())
-    return sum(place.type.shape[1] for place in places) <= target.tensor_memory_columns
+    columns = sum(place.type.shape[1] for place in places) + sum(map(_factor_columns, multiplies))
+    return columns <= target.tensor_memory_columns
 
 
-def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder) -> bool:
-    """Whether TMA loads both operands, and both CTAs run the multiply equally often."""
-    unit, _ = unit_for(op, target, _WARPS)
+def _factor_columns(op: ir.OpView) -> int:
+    """The columns of tensor memory under the factors of 128 rows, and of all columns."""
+    if op.operation.name not in SCALED_MULTIPLIES:
+        return 0
+    return scale_columns(op, max(1, op.acc.type.shape[0] // TENSOR_LANES))
+
+
+def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: int) -> bool:
+    """Whether TMA loads both operands, and all CTAs run the multiply of their rows equally often."""
+    unit, _ = unit_for(op, target, _WARPS, ctas=ctas)
     if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
         return False
     lhs, rhs = _source_by_tma(op.lhs, target, order), _source_by_tma(op.rhs, target, order)
-    return lhs is not None and rhs is not None and _has_halves(op.rhs, rhs)
+    return lhs is not None and rhs is not None and _has_halves(op, rhs, unit)
 
 
 def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> OperandSource | None:
     """The load of an operand if TMA copies adjacent tiles, from the same position in all CTAs but for their rows."""
     source = operand_source(operand)
-    if isinstance(source, str) or not isinstance(source.load.view.type, PartitionViewType):
+    if isinstance(source, str) or not isinstance(source.load.view.type, PartitionViewType | PackedViewType):
         return None
     is_allowed = allows_tma(source.load, target) and order.may_run_early(source.load)
     return source if is_allowed and has_known_position(source.load) else None
 
 
-def _has_halves(rhs: ir.Value, source: OperandSource) -> bool:
-    """Whether half of the columns have whole rows of the swizzle, if rows are along them."""
-    map = tensor_map_for(source.load.view)
+def _has_halves(op: ir.OpView, source: OperandSource, unit: MatrixUnit) -> bool:
+    """Whether half of the columns of rhs have whole rows of a swizzle, if rows are along them."""
+    if isinstance(source.load.view.type, PackedViewType):
+        # PTX ISA 9.7.16.4: elements of less than 8 bits are along K.
+        return True
+    map, types = tensor_map_for(source.load.view), matrix_types(op)
     if isinstance(map, str) or map.contiguous not in source.dimensions:
         return False
-    half_bits = rhs.type.shape[1] // PAIR * element_bits(rhs.type.element)
-    return source.dimensions.index(map.contiguous) == 0 or half_bits >= _SWIZZLE_BYTES * _BITS_PER_BYTE
+    if source.dimensions.index(map.contiguous) == 0:
+        return True
+    rows = unit.mn_major.get(types.elements[1])
+    return rows is not None and types.row_bytes(op.rhs.type.shape[1] // PAIR) >= rows.least_row_bytes

@@ -16,19 +16,26 @@ from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, SCALED_MULT
 _PERMUTE, _RESHAPE, _LOAD = "cuda_tile.permute", "cuda_tile.reshape", "cuda_tile.load_view_tko"
 
 
-def scale_operands(op: ir.OpView) -> Iterator[tuple[ir.Value, ScaleLayout]]:
-    """The factors of lhs and rhs, or the metadata of lhs, with their layouts in shared and tensor memory."""
+def scale_operands(op: ir.OpView, ctas: int = 1) -> Iterator[tuple[ir.Value, ScaleLayout]]:
+    """The factors of lhs and rhs, or the metadata of lhs, with their layouts in shared and tensor memory.
+
+    Each of `ctas` CTAs has some rows of lhs.
+    """
     if op.operation.name == MMA_SPARSE:
         yield op.metadata, MetadataLayout(tuple(op.metadata.type.shape))
     if op.operation.name not in SCALED_MULTIPLIES:
         return
-    for value, depth in ((op.lhs_scale, 1), (op.rhs_scale, 0)):
-        yield value, ScaleLayout(tuple(value.type.shape), depth)
+    rows, factors = op.lhs_scale.type.shape
+    yield op.lhs_scale, ScaleLayout((rows // ctas, factors), 1)
+    yield op.rhs_scale, ScaleLayout(tuple(op.rhs_scale.type.shape), 0)
 
 
-def scale_columns(op: ir.OpView) -> int:
-    """The columns of tensor memory under the factors of both operands, or under the metadata."""
-    return sum(layout.columns for _, layout in scale_operands(op))
+def scale_columns(op: ir.OpView, ctas: int = 1) -> int:
+    """The columns of tensor memory under the factors of both operands, or under the metadata.
+
+    Each of `ctas` CTAs has some rows of lhs, and all columns of rhs.
+    """
+    return sum(layout.columns for _, layout in scale_operands(op, ctas))
 
 
 def least_factor_columns(op: ir.OpView) -> int:
@@ -42,17 +49,18 @@ def has_scaled_kind(types: MatrixTypes) -> bool:
     return len(kinds) == 1 and None not in kinds
 
 
-def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target) -> str | None:
+def scaled_refusal(op: ir.OpView, types: MatrixTypes, target: Target, ctas: int) -> str | None:
     """The reason why tcgen05 cannot multiply with these factors, or None."""
     if not has_scaled_kind(types):
         return f"block-scaled tcgen05 has no factors of {types.scale} for {types.scaled_elements} elements"
-    return columns_refusal(op, target)
+    return columns_refusal(op, target, ctas)
 
 
-def columns_refusal(op: ir.OpView, target: Target) -> str | None:
+def columns_refusal(op: ir.OpView, target: Target, ctas: int = 1) -> str | None:
     """The reason why tensor memory has no room for the accumulator and the factors or the metadata, or None."""
     rows, columns = op.acc.type.shape
-    needed, has = columns * (rows // ATOM_ROWS) + scale_columns(op), target.tensor_memory_columns
+    rows //= ctas
+    needed, has = columns * (rows // ATOM_ROWS) + scale_columns(op, ctas), target.tensor_memory_columns
     if needed <= has:
         return None
     (_, layout), *_ = scale_operands(op)

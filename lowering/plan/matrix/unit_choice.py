@@ -41,17 +41,18 @@ def matrix_types(op: ir.OpView) -> MatrixTypes:
 
 
 def unit_for(
-    op: ir.OpView, target: Target, warps: int, free_columns: int | None = None
+    op: ir.OpView, target: Target, warps: int, free_columns: int | None = None, ctas: int = 1
 ) -> tuple[MatrixUnit | None, tuple[str, ...]]:
     """The first unit of the target that can do a multiply of rank 2, if any, and the reasons of those before it.
 
-    `free_columns` of tensor memory are left for the multiply; all of the target if absent.
+    `free_columns` of tensor memory are left for the multiply; all of the target if absent. Each of `ctas` CTAs
+    multiplies its part of the rows.
     """
     types = matrix_types(op)
     free = target.tensor_memory_columns if free_columns is None else free_columns
     refusals: list[str] = []
     for name in _units(types, target):
-        refusal = _refusal(op, UNITS[name], types, target, warps, free)
+        refusal = _refusal(op, UNITS[name], types, target, warps, free, ctas)
         if refusal is None:
             return UNITS[name], tuple(refusals)
         refusals.append(refusal)
@@ -75,16 +76,18 @@ def next_unit(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int) -> st
 
 
 def _refusal(
-    op: ir.OpView, unit: MatrixUnit, types: MatrixTypes, target: Target, warps: int, free_columns: int
+    op: ir.OpView, unit: MatrixUnit, types: MatrixTypes, target: Target, warps: int, free_columns: int, ctas: int = 1
 ) -> str | None:
     rows, columns = op.acc.type.shape
+    rows //= ctas
     refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
     if refusal is None and types.scale is not None:
-        refusal = scaled_refusal(op, types, target)
+        refusal = scaled_refusal(op, types, target, ctas)
     if refusal is None and types.is_sparse and unit.accumulates_in_tensor_memory:
         refusal = columns_refusal(op, target)
-    if refusal is None and unit.accumulates_in_tensor_memory and _columns(op) > free_columns:
-        refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {_columns(op)}"
+    if refusal is None and unit.accumulates_in_tensor_memory and _columns(op, ctas) > free_columns:
+        needed = _columns(op, ctas)
+        refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {needed}"
     return refusal
 
 
@@ -135,24 +138,24 @@ def _kind(accumulator: Accumulator) -> str:
     return "" if accumulator.is_read_once else str(accumulator.type)
 
 
-def _columns(op: ir.OpView) -> int:
+def _columns(op: ir.OpView, ctas: int = 1) -> int:
     """The columns of tensor memory under an accumulator, and under scale factors."""
-    return accumulator_columns(op) + factor_columns(op)
+    return accumulator_columns(op, ctas) + factor_columns(op, ctas)
 
 
-def factor_columns(op: ir.OpView) -> int:
+def factor_columns(op: ir.OpView, ctas: int = 1) -> int:
     """The columns of tensor memory under the scale factors, or the metadata, of a multiply."""
-    return scale_columns(op) if _has_factors(op) else 0
+    return scale_columns(op, ctas) if _has_factors(op) else 0
 
 
 def _has_factors(op: ir.OpView) -> bool:
     return op.operation.name in (*SCALED_MULTIPLIES, MMA_SPARSE)
 
 
-def accumulator_columns(op: ir.OpView) -> int:
-    """The columns of tensor memory under the accumulator of a multiply."""
+def accumulator_columns(op: ir.OpView, ctas: int = 1) -> int:
+    """The columns of tensor memory under the accumulator of a multiply, of which each of `ctas` CTAs has some rows."""
     rows, columns = op.acc.type.shape
-    return columns * max(1, rows // TENSOR_LANES)
+    return columns * max(1, rows // ctas // TENSOR_LANES)
 
 
 def least_scaled_columns(op: ir.OpView, target: Target) -> int | None:

@@ -80,6 +80,16 @@ def same_dimension(shape: Sequence[int], other: Sequence[int], dimension: int) -
     return next((d for d, found in enumerate(positions) if found == position), None)
 
 
+def outer_dimension(shape: Sequence[int], other: Sequence[int], dimension: int) -> int | None:
+    """The dimension of a reshape whose equal parts, in order, have the elements of those of a dimension; or None.
+
+    Example: the halves of dimension 0 of 256x4 are those of dimension 0 of 2x4x32x4, if its number of parts is even.
+    """
+    before, extent = math.prod(shape[:dimension]), shape[dimension]
+    starts = ((math.prod(other[:d]), d) for d, size in enumerate(other) if size > 1)
+    return next((d for start, d in starts if start == before), None) if extent > 1 else None
+
+
 def kept_dimension(source: Sequence[int], result: Sequence[int], dimension: int) -> int | None:
     """The source dimension of a dimension of several elements, if a reshape moves only extents of one; else None."""
     of_source, of_result = ([d for d, extent in enumerate(shape) if extent > 1] for shape in (source, result))

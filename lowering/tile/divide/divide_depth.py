@@ -25,11 +25,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_named
 from tilec.element_types import element_type
+from tilec.lowering.layout.scale_layout import ATOM_FACTORS
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.part_access import first_indices, is_divisible_access, view_of_parts
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, is_elementwise
-from tilec.lowering.tile.analysis.tile_parts import kept_dimension
+from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES, is_elementwise
+from tilec.lowering.tile.analysis.tile_parts import outer_dimension
 
 # With fewer slots, loads wait for most of a multiply; with this number, a slot is read while the others are loaded.
 _FEWEST_SLOTS, _SLOTS = 3, 4
@@ -38,8 +39,9 @@ _FEWEST_SLOTS_INSIDE = 2
 # Rows of the widest swizzle of shared memory and of the next one (PTX ISA 5.5.7).
 _ROW_BITS, _HALF_ROW_BITS = 1024, 512
 _BITS_PER_BYTE = 8
-# The dimension along the depth of each operand.
+# The dimension along the depth of each operand, lhs or rhs, or of its scale factors.
 _DEPTH = (1, 0)
+_ACCUMULATOR = 2
 
 
 @dataclass(frozen=True)
@@ -59,15 +61,18 @@ class _Operand:
 
 @dataclass(frozen=True)
 class _Multiply:
-    """A multiply whose operands are loaded in its block."""
+    """A multiply whose operands, and their scale factors, are loaded in its block."""
 
     op: ir.OpView
-    operands: tuple[_Operand, _Operand]
+    operands: tuple[_Operand, ...]
 
     def most_parts(self, row_bits: int) -> int:
-        """The parts whose rows have these bits, of the operand with fewer bits."""
-        least_depth = row_bits // min(_element_bits(each.load.tile.type) for each in self.operands)
-        return self.op.lhs.type.shape[1] // least_depth
+        """The parts whose rows have these bits, of the operand with fewer bits, and whole words of scale factors."""
+        least_depth = row_bits // min(_element_bits(each.load.tile.type) for each in self.operands[: len(_DEPTH)])
+        most = self.op.lhs.type.shape[1] // least_depth
+        if self.op.operation.name in SCALED_MULTIPLIES:
+            return min(most, self.op.lhs_scale.type.shape[1] // ATOM_FACTORS)
+        return most
 
     @property
     def operations(self) -> list[ir.Operation]:
@@ -79,7 +84,7 @@ class _Multiply:
 def divide_depth(module: ir.Module, shared_bytes: int) -> None:
     """Changes a module in place so that rings of its loads have several slots in the shared memory of a block."""
     blocks = defaultdict[ir.Block, list[_Multiply]](list)
-    for op in operations_named(module, PLAIN_MULTIPLIES):
+    for op in operations_named(module, DIVISIBLE_MULTIPLIES):
         multiply = _multiply(op)
         if multiply is not None:
             blocks[op.operation.block].append(multiply)
@@ -115,8 +120,14 @@ def _multiply(op: ir.OpView) -> _Multiply | None:
     # Sums of f16 are rounded after each multiply.
     if op.acc.type.rank != 2 or isinstance(op.acc.type.element, ir.F16Type):
         return None
-    lhs, rhs = (_operand(op, value, along) for value, along in zip((op.lhs, op.rhs), _DEPTH, strict=True))
-    return None if lhs is None or rhs is None else _Multiply(op, (lhs, rhs))
+    operands = [_operand(op, value, along) for value, along in zip(_read(op), itertools.cycle(_DEPTH), strict=False)]
+    found = tuple(operand for operand in operands if operand is not None)
+    return _Multiply(op, found) if len(found) == len(operands) else None
+
+
+def _read(op: ir.OpView) -> list[ir.Value]:
+    """The operands of a multiply along its depth: lhs, rhs, and with block scaling their factors."""
+    return [value for number, value in enumerate(op.operation.operands) if number != _ACCUMULATOR]
 
 
 def _operand(multiply: ir.OpView, value: ir.Value, dimension: int) -> _Operand | None:
@@ -143,7 +154,7 @@ def _source_dimension(op: ir.OpView, dimension: int) -> int | None:
     if op.operation.name == "cuda_tile.permute":
         return int(list(op.permutation)[dimension])
     if op.operation.name == "cuda_tile.reshape":
-        return kept_dimension(op.source.type.shape, op.result.type.shape, dimension)
+        return outer_dimension(op.result.type.shape, op.source.type.shape, dimension)
     return dimension if len(op.operation.operands) == 1 and is_elementwise(op) else None
 
 
@@ -276,10 +287,11 @@ class _Parts:
     def multiply(self, multiply: _Multiply, acc: ir.Value) -> ir.Value:
         """The multiply of a part, which adds to an accumulator."""
         op = multiply.op.operation
-        values = zip(op.operands[:2], multiply.operands, strict=True)
+        values = zip(_read(multiply.op), multiply.operands, strict=True)
         made = [self._operand(value, number, each) for number, (value, each) in enumerate(values)]
+        made.insert(_ACCUMULATOR, acc)
         attributes = {name: op.attributes[name] for name in op.attributes}
-        return ir.Operation.create(op.name, [acc.type], [*made, acc], attributes).results[0]
+        return ir.Operation.create(op.name, [acc.type], made, attributes).results[0]
 
     def _operand(self, value: ir.Value, number: int, operand: _Operand) -> ir.Value:
         key = value, number

@@ -25,6 +25,7 @@ from tilec.lowering.tile.analysis.index_arithmetic import broadcast
 from tilec.lowering.tile.analysis.part_access import view_of_parts
 from tilec.lowering.tile.analysis.replacing import replace
 from tilec.lowering.tile.divide.divided_dimensions import (
+    PACKED_LOAD,
     ROWS,
     STORES,
     Divided,
@@ -149,7 +150,7 @@ def _divide_access(op: ir.OpView, dimension: int, split: _Split) -> None:
     view = view_of_parts(op.view, _part_shape(op.view.type.tile_shape, dimension, split.ctas))
     indices = _common_width(list(op.index))
     indices[dimension] = _part_index(indices[dimension], split)
-    tile = [] if operation.name == "cuda_tile.load_view_tko" else [op.tile]
+    tile = [op.tile] if operation.name in STORES else []
     results = [result.type for result in operation.results]
     made = build(operation.name, [*tile, view, indices, op.token], results, attributes_without_segments(op))
     replace(op, made.results)
@@ -222,6 +223,7 @@ def _cast(value: ir.Value, type: TileType) -> ir.Value:
 _REWRITES: dict[str, Callable[[ir.OpView, int, _Split], None]] = {
     "cuda_tile.load_view_tko": _divide_access,
     "cuda_tile.store_view_tko": _divide_access,
+    PACKED_LOAD: _divide_access,
     # The pointers are divided, and determine the addresses of the elements.
     "cuda_tile.store_ptr_tko": lambda op, dimension, split: None,
     "cuda_tile.constant": _divide_constant,

@@ -12,25 +12,28 @@ from math import prod
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
 from tilec.lowering.tile.analysis.tile_operations import (
-    PLAIN_MULTIPLIES,
+    DIVISIBLE_MULTIPLIES,
     STRUCTURES,
     carried_groups,
     is_elementwise,
     left_by,
 )
-from tilec.lowering.tile.analysis.tile_parts import same_dimension
+from tilec.lowering.tile.analysis.tile_parts import outer_dimension
 
 # The divided dimension of each tile; the others are the same in all CTAs.
 Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
 _REDUCE = "cuda_tile.reduce"
+PACKED_LOAD = "tilex.load_packed_tko"
 # The dimensions of a matrix product.
 ROWS, COLUMNS = 0, 1
 _WORDS = ("rows", "columns")
+_JOINED = "it divides or joins what the blocks divide"
 
 
 class NotDivisibleError(Exception):
@@ -51,7 +54,7 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS
         along: ROWS, or COLUMNS for the columns of all multiplies in place of the rows.
     """
     operations = list(operations_below(entry))
-    multiplies = [op for op in operations if op.operation.name in PLAIN_MULTIPLIES]
+    multiplies = [op for op in operations if op.operation.name in DIVISIBLE_MULTIPLIES]
     if not multiplies:
         raise NotDivisibleError("it has no multiply whose rows can be divided", entry)
     divided: Divided = {}
@@ -66,6 +69,7 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS
     for op in multiplies:
         near = _around(op.operation.results[0])
         _propagate(divided, [each for other in near for each in related(other, divided, combines=False)], op)
+    _check_parts(divided, ctas, entry)
     for op in operations:
         _check_accesses(op, divided)
     return divided
@@ -93,9 +97,17 @@ def divided_columns(entry: ir.OpView, ctas: int, least_elements: int, most_resul
     for op in operations:
         if op.operation.name in STORES:
             _propagate(divided, _long_dimension(op, divided, ctas * least_elements), op, combines=True)
+    _check_parts(divided, ctas, entry)
     for op in operations:
         _check_accesses(op, divided, stores_once=True)
     return divided
+
+
+def _check_parts(divided: Divided, ctas: int, entry: ir.OpView) -> None:
+    """A reshape may give a divided dimension fewer elements."""
+    for value, dimension in divided.items():
+        if value.type.shape[dimension] % ctas:
+            raise NotDivisibleError(_JOINED, _maker(value) or entry)
 
 
 def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tuple[ir.Value, int]]:
@@ -178,14 +190,16 @@ def _alike(values: list[ir.Value], divided: Mapping[ir.Value, int]) -> Related:
 
 
 def _of_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
-    lhs, rhs, accumulator = op.operation.operands
+    # With block scaling each operand has factors.
+    lhs, rhs, accumulator, *factors = op.operation.operands
+    sides = [[side, *factors[number : number + 1]] for number, side in enumerate((lhs, rhs))]
     result = op.operation.results[0]
     along = divided[result]
-    for operand, word, other in ((lhs, "left", COLUMNS), (rhs, "right", ROWS)):
-        if operand in divided and along == other:
+    for side, word, other in ((sides[ROWS], "left", COLUMNS), (sides[COLUMNS], "right", ROWS)):
+        if along == other and any(operand in divided for operand in side):
             message = f"the {word} operand of a multiply derives from the {_WORDS[along]} of another"
             raise NotDivisibleError(message, op)
-    yield from ((value, along) for value in ((lhs, rhs)[along], accumulator, result))
+    yield from ((value, along) for value in (*sides[along], accumulator, result))
 
 
 def _of_carried(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
@@ -222,9 +236,9 @@ def _of_reshape(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     source, result = op.operation.operands[0], op.operation.results[0]
     for value, other in ((source, result), (result, source)):
         if value in divided:
-            found = same_dimension(value.type.shape, other.type.shape, divided[value])
+            found = outer_dimension(value.type.shape, other.type.shape, divided[value])
             if found is None:
-                raise NotDivisibleError("it divides or joins what the blocks divide", op)
+                raise NotDivisibleError(_JOINED, op)
             yield other, found
 
 
@@ -241,12 +255,22 @@ def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
     for value, dimension in _of_elements(op, divided):
         if len({tile.type.shape[dimension] for tile in tiles}) > 1:
-            raise NotDivisibleError("it divides or joins what the blocks divide", op)
+            raise NotDivisibleError(_JOINED, op)
         yield value, dimension
 
 
-def _of_access(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
-    if not isinstance(op.view.type, PartitionViewType):
+def _of_packing(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    """Elements and the bytes that hold them, both of rank 1."""
+    return _alike([op.operation.operands[0], op.operation.results[0]], divided)
+
+
+def _of_access(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    view = op.view.type
+    if isinstance(view, PackedViewType):
+        # The last dimension has elements that share bytes.
+        if divided.get(op.tile) == view.rank - 1:
+            raise NotDivisibleError(_JOINED, op)
+    elif not isinstance(view, PartitionViewType):
         raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
     return iter(())
 
@@ -258,14 +282,16 @@ def _of_constant(op: ir.OpView, _divided: Mapping[ir.Value, int]) -> Related:
 
 
 _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
-    **dict.fromkeys(PLAIN_MULTIPLIES, _of_multiply),
+    **dict.fromkeys(DIVISIBLE_MULTIPLIES, _of_multiply),
     **dict.fromkeys(STRUCTURES, _of_carried),
     "cuda_tile.broadcast": _of_broadcast,
     _REDUCE: _of_whole_reduce,
     "cuda_tile.reshape": _of_reshape,
     "cuda_tile.permute": _of_permute,
+    **{f"cuda_tile.{word}": _of_packing for word in ("pack", "unpack")},
     "cuda_tile.load_view_tko": _of_access,
     "cuda_tile.store_view_tko": _of_access,
+    PACKED_LOAD: _of_access,
     **{f"cuda_tile.{word}": _of_parts for word in ("extract", "insert", "cat")},
     "cuda_tile.constant": _of_constant,
     "cuda_tile.iota": lambda op, divided: iter(()),
@@ -275,7 +301,7 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
 # ---- accesses to memory
 
 
-_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko")
+_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", PACKED_LOAD)
 _VIEW_STORE = "cuda_tile.store_view_tko"
 STORES = (_VIEW_STORE, "cuda_tile.store_ptr_tko")
 

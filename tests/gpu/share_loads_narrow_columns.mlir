@@ -1,0 +1,44 @@
+// RUN: tilec opt %s --passes share-loads --target sm_100a
+// Half of 64 columns of rhs, along which its rows are, is half of the span of the swizzle: the halves have the swizzle of this span.
+
+!a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
+!d = buffer<128x64xf32, tensor, lanes=128>
+tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 cluster 2 {
+  %zero = arith.constant 0 : i32
+  %one = arith.constant 1 : i32
+  %rows = arith.constant 128 : i32
+  %yes = arith.constant true
+  %map_a = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 128] swizzle 128B fill zero
+  %map_b = tile_gpu.make_tensor_map "f16" %p[%n, %n] strides [%n] box [64, 64] swizzle 128B fill zero
+  %ca = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!a]>
+  %cb = tile_gpu.make_channel stages 1 producer tma consumers [mma] reuse ring : channel<[!b]>
+  %cd = tile_gpu.make_channel stages 1 producer mma consumers [threads] reuse once : channel<[!d]>
+  %rank = tile_gpu.cluster_rank
+  %row = arith.muli %rank, %rows : i32
+  %d = tile_gpu.put_begin %cd : channel<[!d]>
+  scf.for %k = %zero to %n step %one : i32 {
+    %sa = tile_gpu.put_begin %ca : channel<[!a]>
+    tile_gpu.tma_load %map_a[%k, %row] -> %sa of %ca : !a
+    tile_gpu.put_commit %ca : channel<[!a]>
+    %sb = tile_gpu.put_begin %cb : channel<[!b]>
+    tile_gpu.tma_load %map_b[%zero, %k] -> %sb of %cb : !b
+    tile_gpu.put_commit %cb : channel<[!b]>
+    %ga = tile_gpu.get %ca consumer 0 : channel<[!a]>
+    %gb = tile_gpu.get %cb consumer 0 : channel<[!b]>
+    tile_gpu.tcgen05_mma f16 %ga, %gb into %d accumulate %yes : !a, !b -> !d
+    tile_gpu.release %ca consumer 0 : channel<[!a]>
+    tile_gpu.release %cb consumer 0 : channel<[!b]>
+  }
+  tile_gpu.put_commit %cd : channel<[!d]>
+  %g = tile_gpu.get %cd consumer 0 : channel<[!d]>
+  tile_gpu.release %cd consumer 0 : channel<[!d]>
+}
+
+// CHECK: make_tensor_map "f16" {{.*}} box [64, 128] swizzle 128B
+// CHECK: make_tensor_map "f16" {{.*}} box [32, 64] swizzle 64B
+// CHECK: [[HALF:%[0-9a-z_]+]] = arith.constant 32 : i32
+// CHECK: [[BEFORE:%[0-9a-z_]+]] = arith.muli %{{[0-9a-z_]+}}, [[HALF]]
+// CHECK: [[COLUMN:%[0-9a-z_]+]] = arith.addi %{{[0-9a-z_]+}}, [[BEFORE]]
+// CHECK: tile_gpu.tma_load %{{[0-9a-z_]+}}[[[COLUMN]], %{{[0-9a-z_]+}}] -> {{.*}} : !shared_64x32xf16
+// CHECK: tcgen05_mma f16 pair {{.*}} : !shared_128x64xf16, !shared_64x32xf16 ->
