@@ -67,6 +67,26 @@ def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayou
     return LinearLayout(tuple(registers + others), _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
 
 
+def rows_of_threads(shape: Sequence[int], warps: int, dimension: int, vector: int = 1) -> LinearLayout:
+    """A layout that spreads `dimension` over registers, and the other dimensions, the rows, over threads.
+
+    Warps take the top of the rows, lanes the rest, and registers the rows that remain. Too few rows leave lanes, and
+    after them warps, for the dimension: adjacent lanes hold adjacent vectors of `vector` elements.
+    """
+    shape, rank = tuple(shape), len(shape)
+    bits = _bits_fastest_first(shape, dimension)
+    own = [basis for basis in bits if basis[dimension]]
+    rows = bits[len(own) :]
+    warp_bits = warps.bit_length() - 1
+    vectors, own = _split(own, vector)
+    free = max(0, LANE_BITS + warp_bits - len(rows))
+    rows = own[:free] + rows
+    lanes, rest = rows[:LANE_BITS], rows[LANE_BITS:]
+    warp, rest = rest[len(rest) - warp_bits :] if warp_bits < len(rest) else rest, rest[: max(0, len(rest) - warp_bits)]
+    registers = tuple(vectors + own[free:] + rest)
+    return LinearLayout(registers, _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
+
+
 def _bits_fastest_first(shape: tuple[int, ...], contiguous: int) -> list[Basis]:
     others = [dimension for dimension in reversed(range(len(shape))) if dimension != contiguous]
     order = [contiguous, *others] if shape else []
