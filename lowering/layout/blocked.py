@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
+
+T = TypeVar("T")
+# Lanes along the columns of a matrix whose rows and columns a thread multiplies: they have 128 bytes of f32.
+_COLUMN_LANES = 3
 
 
 def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vector: int = 1) -> LinearLayout:
@@ -48,7 +53,7 @@ def transposing(
     return _assembled(shape, warps, vectors + rows, [*sectors, *words, *loaded, *others])
 
 
-def _split(bases: list[Basis], elements: int) -> tuple[list[Basis], list[Basis]]:
+def _split(bases: list[T], elements: int) -> tuple[list[T], list[T]]:
     """The first bases, which number `elements` elements, and the others."""
     count = max(0, elements.bit_length() - 1)
     return bases[:count], bases[count:]
@@ -78,13 +83,39 @@ def rows_of_threads(shape: Sequence[int], warps: int, dimension: int, vector: in
     own = [basis for basis in bits if basis[dimension]]
     rows = bits[len(own) :]
     warp_bits = warps.bit_length() - 1
-    vectors, own = _split(own, vector)
+    vectors, own = _split(own, max(1, min(vector, 1 << len(bits) >> LANE_BITS + warp_bits)))
     free = max(0, LANE_BITS + warp_bits - len(rows))
     rows = own[:free] + rows
     lanes, rest = rows[:LANE_BITS], rows[LANE_BITS:]
     warp, rest = rest[len(rest) - warp_bits :] if warp_bits < len(rest) else rest, rest[: max(0, len(rest) - warp_bits)]
     registers = tuple(vectors + own[free:] + rest)
     return LinearLayout(registers, _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
+
+
+def rectangles(shape: Sequence[int], warps: int, vectors: tuple[int, int] = (1, 4)) -> LinearLayout:
+    """A layout of a matrix in which a thread has about as many rows as columns, of all parts of its warp's rectangle.
+
+    A thread has `vectors` adjacent rows and columns; the next ones are in the other lanes: 4 along rows and 8 along
+    columns if there are enough. Warps take the top of the rows, then of the columns.
+    """
+    rows, columns = (doubling(1, extent) for extent in shape)
+    warp_bits = warps.bit_length() - 1
+    own = max(0, len(rows) + len(columns) - LANE_BITS - warp_bits)
+    own_columns = min(len(columns), (own + 1) // 2)
+    own_rows = min(len(rows), own - own_columns)
+    own_columns = min(len(columns), own - own_rows)
+    lane_columns = min(_COLUMN_LANES, len(columns) - own_columns)
+    lane_rows = min(LANE_BITS - lane_columns, len(rows) - own_rows)
+    lane_columns = min(LANE_BITS - lane_rows, len(columns) - own_columns)
+    vector_rows, rows = _split(rows, min(vectors[0], 1 << own_rows))
+    vector_columns, columns = _split(columns, min(vectors[1], 1 << own_columns))
+    lanes = [*along(1, columns[:lane_columns], 2), *along(0, rows[:lane_rows], 2)]
+    rows, columns = rows[lane_rows:], columns[lane_columns:]
+    own_rows, own_columns = own_rows - len(vector_rows), own_columns - len(vector_columns)
+    registers = [*along(1, vector_columns, 2), *along(0, vector_rows, 2)]
+    registers += [*along(1, columns[:own_columns], 2), *along(0, rows[:own_rows], 2)]
+    warp = [*along(0, rows[own_rows:], 2), *along(1, columns[own_columns:], 2)]
+    return LinearLayout(tuple(registers), _fill(lanes, LANE_BITS, 2), _fill(warp, warp_bits, 2), tuple(shape))
 
 
 def _bits_fastest_first(shape: tuple[int, ...], contiguous: int) -> list[Basis]:

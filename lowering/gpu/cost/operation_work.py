@@ -66,6 +66,8 @@ _LANES = 32
 _BITS_PER_BYTE = 8
 # A column of tensor memory is 32 bits wide.
 _CELL_BYTES = 4
+# The widest vector of a load from shared memory, and the bytes of a cycle of its port.
+_VECTOR_BYTES, _LEAST_BYTES = 16, 128
 # Operations of one element, by the unit that executes them; precise functions take several (CUDA math library).
 _FMA = {
     **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"), 1.0),
@@ -409,9 +411,19 @@ def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:
     return Step(tensor_cycles=cycles, shared_bytes=read, other_instructions=rows * columns * depth / 2048)
 
 
-def _dot(op: ir.OpView, _device: Device) -> Step:
-    (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
-    return Step(fma=rows * columns * depth, shared_bytes=2 * rows * columns * depth)
+def _dot(op: ir.OpView, device: Device) -> Step:
+    """Each thread loads its rows and columns by vectors; lanes that load the same ones share an access."""
+    accumulator, depth = op.accumulator.type, op.lhs.type.shape[-1]
+    layout, multiply_adds = layout_of(accumulator), executed_elements(accumulator) * depth
+    vectors = depth * element_bits(op.lhs.type.element) / (_BITS_PER_BYTE * _VECTOR_BYTES) * layout.warps
+    loads = shared = 0.0
+    for dimension in range(2):
+        own, lanes = (2 ** sum(1 for basis in bases if basis[dimension]) for bases in (layout.register, layout.lane))
+        loads += own * vectors
+        shared += own * vectors * max(_LEAST_BYTES, lanes * _VECTOR_BYTES)
+    is_packed = isinstance(accumulator.element_type, ir.F32Type)
+    joined = multiply_adds * (1 - 1 / device.floats_per_instruction) if is_packed else 0.0
+    return Step(fma=multiply_adds, joined=joined, shared_bytes=shared, other_instructions=loads)
 
 
 def _gather_parts(op: ir.OpView, _device: Device) -> Step:
