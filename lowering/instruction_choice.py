@@ -18,6 +18,10 @@ from tilec.dialect.walk import reached, users_of
 
 # The reciprocal of a divisor, the checks of its operands and a branch take as long as the division of some elements.
 LEAST_QUOTIENTS = 8
+# Instructions of functions whose forms with .ftz compute tiles of f32, in warps without arguments that differ. The test
+# of the arguments and a branch take as long as scaling some elements.
+FLUSHED = {"math.exp2": "ex2.approx", "math.rsqrt": "rsqrt.approx"}
+LEAST_FLUSHED = 8
 # The words of a bound take as long as the comparisons of some elements.
 LEAST_BOUNDED_ELEMENTS = 16
 _BITS = 32

@@ -50,8 +50,10 @@ from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements, tile_bytes
 from tilec.lowering.instruction_choice import (
     ALU_OPERATIONS,
+    FLUSHED,
     FMA_OPERATIONS,
     LEAST_BOUNDED_ELEMENTS,
+    LEAST_FLUSHED,
     LEAST_QUOTIENTS,
     is_position,
     polynomial_elements,
@@ -154,6 +156,8 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         divisors = _shared_divisors(op, known)
         if divisors is not None:
             return _shared_division(elements, divisors, device)
+        if _is_flushed(op):
+            return Step(exponentials=elements, alu=elements / device.comparisons_per_instruction)
         return _elementwise(_function(op), elements, results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return NO_WORK if results else Step(other_instructions=warps)
@@ -244,6 +248,14 @@ def exponential_work(per_thread: int, elements: float, share: int, device: Devic
         alu=ALU_OPERATIONS * polynomials,
         joined=fma - fma / device.floats_per_instruction,
     )
+
+
+def _is_flushed(op: ir.OpView) -> bool:
+    """Whether a function has the instruction that flushes subnormals, after a test of all arguments."""
+    if op.operation.name not in FLUSHED:
+        return False
+    type = op.operation.results[0].type
+    return isinstance(type.element_type, ir.F32Type) and thread_elements(type) >= LEAST_FLUSHED
 
 
 def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:
