@@ -1,8 +1,8 @@
 """Reductions of a large tile that is computed from its broadcast rows and columns -> reductions of its slices.
 
 %s = reduce %y dim=1, where %y = subf (broadcast %x : tile<1x128xf32>), (broadcast %r : tile<128x1xf32>)
-->  %s0 = reduce %y0 dim=1, where %y0 : tile<128x32xf32> is computed from a quarter of %x, and likewise the other three;
-    %s = reduce (cat %s0, %s1, %s2, %s3) dim=1
+->  %s0 = reduce %y0 dim=1, where %y0 : tile<128x16xf32> is computed from an eighth of %x, and likewise the others;
+    %s = reduce (cat %s0, %s1, .. %s7) dim=1
 
 Threads then compute, and reduce, some elements of their rows before the next ones: the whole tile needs more registers
 than a thread has. Reductions of one block that share operands are divided together.
@@ -23,8 +23,8 @@ from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
 from tilec.lowering.tile.analysis.tile_parts import reshaped
 from tilec.lowering.tile.divide.slices import Divided, Slice, Slicer, operand_dimensions, sliced_operands
 
-# Elements of a slice: 32 of each thread of four warps, for which several values are live at once.
-SLICE_ELEMENTS = 4096
+# Elements of a slice: 16 of each thread of four warps, for which several values are live at once.
+SLICE_ELEMENTS = 2048
 # Slices of fewer elements of a row are less than a sector of f32.
 _LEAST_EXTENT = 8
 _LOAD = "cuda_tile.load_view_tko"
@@ -54,13 +54,9 @@ def _extent(op: ir.OpView) -> int:
 
 
 def _is_large(op: ir.OpView) -> bool:
-    """Whether threads have whole rows, and more elements of them than they can hold."""
+    """Whether a reduction has more elements than threads can hold beside the values that they are computed from."""
     shape = op.operation.operands[0].type.shape
-    return (
-        len(shape) > 1
-        and _extent(op) < shape[op.dim]
-        and math.prod(shape) * _extent(op) // shape[op.dim] <= (SLICE_ELEMENTS)
-    )
+    return len(shape) > 1 and _extent(op) < shape[op.dim]
 
 
 def _reached(op: ir.OpView) -> Iterator[Divided]:
