@@ -10,6 +10,8 @@ from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
 T = TypeVar("T")
 # Lanes along the columns of a matrix whose rows and columns a thread multiplies: they have 128 bytes of f32.
 _COLUMN_LANES = 3
+# The elements of a row that a thread has, as bits, before warps divide the row: a barrier takes as long as these.
+_SCANNED_BITS = 2
 
 
 def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vector: int = 1) -> LinearLayout:
@@ -59,17 +61,27 @@ def _split(bases: list[T], elements: int) -> tuple[list[T], list[T]]:
     return bases[:count], bases[count:]
 
 
-def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
-    """A layout without warp bits along `dimension`: its upper bits select lanes, its lower bits registers."""
+def for_scan(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
+    """A layout whose threads have adjacent elements along `dimension`, adjacent lanes the next ones, then warps.
+
+    The other dimensions, the rows, are in warps and lanes first. Threads have several elements of a row before it is
+    divided among warps.
+    """
     shape, rank = tuple(shape), len(shape)
     own = along(dimension, doubling(1, shape[dimension]), rank)
-    others = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]
-    lanes, registers = own[-LANE_BITS:], own[:-LANE_BITS]
-    spare = LANE_BITS - len(lanes)
-    lanes, others = lanes + others[:spare], others[spare:]
+    rows = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]
     warp_bits = warps.bit_length() - 1
-    warp, others = others[:warp_bits], others[warp_bits:]
-    return LinearLayout(tuple(registers + others), _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
+    of_warps = min(len(rows), warp_bits)
+    warp, rows = rows[len(rows) - of_warps :], rows[: len(rows) - of_warps]
+    in_warps = max(0, min(warp_bits - of_warps, len(own) - LANE_BITS - _SCANNED_BITS))
+    own, later = own[: len(own) - in_warps], own[len(own) - in_warps :]
+    lane_rows = rows[:LANE_BITS]
+    in_lanes = min(LANE_BITS - len(lane_rows), len(own))
+    registers, lanes = own[: len(own) - in_lanes], own[len(own) - in_lanes :]
+    registers += rows[LANE_BITS:]
+    return LinearLayout(
+        tuple(registers), _fill(lanes + lane_rows, LANE_BITS, rank), _fill(later + warp, warp_bits, rank), shape
+    )
 
 
 def rows_of_threads(shape: Sequence[int], warps: int, dimension: int, vector: int = 1) -> LinearLayout:
