@@ -58,6 +58,7 @@ from tilec.lowering.instruction_choice import (
     is_position,
     polynomial_elements,
     position_comparisons,
+    quotients_of_a_test,
 )
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.model.constants import Device
@@ -155,7 +156,7 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
             return mask
         divisors = _shared_divisors(op, known)
         if divisors is not None:
-            return _shared_division(elements, divisors, device)
+            return _shared_division(thread_elements(results[0].type), elements, divisors, device)
         if _is_flushed(op):
             return Step(exponentials=elements, alu=elements / device.comparisons_per_instruction)
         return _elementwise(_function(op), elements, results[0].type.element_type, device)
@@ -287,11 +288,12 @@ def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
     return divisors if executed_elements(op.lhs.type) >= LEAST_QUOTIENTS * divisors else None
 
 
-def _shared_division(elements: float, divisors: float, device: Device) -> Step:
+def _shared_division(per_thread: int, elements: float, divisors: float, device: Device) -> Step:
     """Two of the three float operations of an element are packed, and its checks by threes."""
     joined = 2 * elements * (1 - 1 / device.floats_per_instruction)
     checks = 1 + 2 / device.comparisons_per_instruction
-    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
+    reciprocals = max(divisors, elements / quotients_of_a_test(per_thread))
+    per_divisor = Step(fma=_DIVISOR_FMA * reciprocals, alu=_DIVISOR_ALU * reciprocals, exponentials=reciprocals)
     return Step(fma=3 * elements, alu=checks * elements, joined=joined) + per_divisor
 
 
