@@ -18,6 +18,13 @@ from tilec.dialect.walk import reached, users_of
 
 # The reciprocal of a divisor, the checks of its operands and a branch take as long as the division of some elements.
 LEAST_QUOTIENTS = 8
+# The quotients that a thread divides after one test of operands. Inlined divisions of more than these, for operands
+# outside of the range, are the largest part of a kernel, and a loop over more than 16 registers makes ptxas 13.0 spill.
+_LARGEST_TEST, _TEST_BEFORE_LOOP = 32, 16
+# Instructions of functions whose forms with .ftz compute tiles of f32, in warps without arguments that differ. The test
+# of the arguments and a branch take as long as scaling some elements.
+FLUSHED = {"math.exp2": "ex2.approx", "math.rsqrt": "rsqrt.approx"}
+LEAST_FLUSHED = 8
 # The words of a bound take as long as the comparisons of some elements.
 LEAST_BOUNDED_ELEMENTS = 16
 _BITS = 32
@@ -43,6 +50,11 @@ LEAST, GREATEST = -127.0, 128.0
 # Per element: n twice, as bits and as a float, the fraction, the polynomial and the product; two clamps and a shift.
 FMA_OPERATIONS = 3 + len(COEFFICIENTS) + 1
 ALU_OPERATIONS = 3
+
+
+def quotients_of_a_test(quotients: int) -> int:
+    """The quotients that a thread divides after each test, of all `quotients` of an operation."""
+    return quotients if quotients <= _LARGEST_TEST else _TEST_BEFORE_LOOP
 
 
 def is_polynomial(pair: int, share: int, parts: int) -> bool:

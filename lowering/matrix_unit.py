@@ -2,19 +2,18 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
 from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.element_types import element_type
-from tilec.lowering.layout.blocked import blocked
+from tilec.lowering.layout.blocked import rectangles
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
 from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import groups_along_columns, wgmma_accumulator, wgmma_metadata, wgmma_operand
-from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS, Target
+from tilec.lowering.target import TENSOR_MEMORY_COLUMNS, Target
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
 STEP_BYTES = 32
@@ -96,6 +95,8 @@ class MatrixUnit:
     # By shape, number of warps, element of the operands.
     accumulator_layout: Callable[[Shape, int, str], LinearLayout]
     refusal: Callable[[int, int, int], str | None]
+    # The layout if lhs is contiguous along M, by shape and number of warps; None: the same.
+    layout_beside_rows: Callable[[Shape, int], LinearLayout] | None = None
     # The consumer of the channels that hold the operands.
     consumer: str = THREADS
     accumulates_in_tensor_memory: bool = False
@@ -126,12 +127,6 @@ class MatrixUnit:
         if types.row_bytes(depth) % step:
             return f"{self.name} reads {step} bytes along K, the operands have {depth} elements of {element}"
         return None
-
-
-def _fma_layout(shape: Shape, warps: int, element: str) -> LinearLayout:
-    # Threads that repeat elements of a small accumulator would repeat its multiply-adds.
-    elements_per_thread = math.prod(shape) // (LANES * warps)
-    return blocked(shape, warps, vector=max(1, min(4, elements_per_thread)))
 
 
 def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:
@@ -270,7 +265,8 @@ _FMA = MatrixUnit(
     accumulators=_FMA_ACCUMULATORS,
     step_bytes=lambda element: 1,
     mn_major={element: MnMajor(least_row_bytes=0) for element in _FMA_ACCUMULATORS},
-    accumulator_layout=_fma_layout,
+    accumulator_layout=lambda shape, warps, element: rectangles(shape, warps),
+    layout_beside_rows=lambda shape, warps: rectangles(shape, warps, (4, 4)),
     refusal=lambda rows, columns, warps: None,
     swizzles_operands=False,
 )

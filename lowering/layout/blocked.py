@@ -3,8 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from typing import TypeVar
 
 from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
+
+T = TypeVar("T")
+# Lanes along the columns of a matrix whose rows and columns a thread multiplies: they have 128 bytes of f32.
+_COLUMN_LANES = 3
+# The elements of a row that a thread has, as bits, before warps divide the row: a barrier takes as long as these.
+_SCANNED_BITS = 2
 
 
 def blocked(shape: Sequence[int], warps: int, contiguous: int | None = None, vector: int = 1) -> LinearLayout:
@@ -48,23 +55,79 @@ def transposing(
     return _assembled(shape, warps, vectors + rows, [*sectors, *words, *loaded, *others])
 
 
-def _split(bases: list[Basis], elements: int) -> tuple[list[Basis], list[Basis]]:
+def _split(bases: list[T], elements: int) -> tuple[list[T], list[T]]:
     """The first bases, which number `elements` elements, and the others."""
     count = max(0, elements.bit_length() - 1)
     return bases[:count], bases[count:]
 
 
-def within_warp(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
-    """A layout without warp bits along `dimension`: its upper bits select lanes, its lower bits registers."""
+def for_scan(shape: Sequence[int], warps: int, dimension: int) -> LinearLayout:
+    """A layout whose threads have adjacent elements along `dimension`, adjacent lanes the next ones, then warps.
+
+    The other dimensions, the rows, are in warps and lanes first. Threads have several elements of a row before it is
+    divided among warps.
+    """
     shape, rank = tuple(shape), len(shape)
     own = along(dimension, doubling(1, shape[dimension]), rank)
-    others = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]
-    lanes, registers = own[-LANE_BITS:], own[:-LANE_BITS]
-    spare = LANE_BITS - len(lanes)
-    lanes, others = lanes + others[:spare], others[spare:]
+    rows = [basis for basis in _bits_fastest_first(shape, dimension) if not basis[dimension]]
     warp_bits = warps.bit_length() - 1
-    warp, others = others[:warp_bits], others[warp_bits:]
-    return LinearLayout(tuple(registers + others), _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
+    of_warps = min(len(rows), warp_bits)
+    warp, rows = rows[len(rows) - of_warps :], rows[: len(rows) - of_warps]
+    in_warps = max(0, min(warp_bits - of_warps, len(own) - LANE_BITS - _SCANNED_BITS))
+    own, later = own[: len(own) - in_warps], own[len(own) - in_warps :]
+    lane_rows = rows[:LANE_BITS]
+    in_lanes = min(LANE_BITS - len(lane_rows), len(own))
+    registers, lanes = own[: len(own) - in_lanes], own[len(own) - in_lanes :]
+    registers += rows[LANE_BITS:]
+    return LinearLayout(
+        tuple(registers), _fill(lanes + lane_rows, LANE_BITS, rank), _fill(later + warp, warp_bits, rank), shape
+    )
+
+
+def rows_of_threads(shape: Sequence[int], warps: int, dimension: int, vector: int = 1) -> LinearLayout:
+    """A layout that spreads `dimension` over registers, and the other dimensions, the rows, over threads.
+
+    Warps take the top of the rows, lanes the rest, and registers the rows that remain. Too few rows leave lanes, and
+    after them warps, for the dimension: adjacent lanes hold adjacent vectors of `vector` elements.
+    """
+    shape, rank = tuple(shape), len(shape)
+    bits = _bits_fastest_first(shape, dimension)
+    own = [basis for basis in bits if basis[dimension]]
+    rows = bits[len(own) :]
+    warp_bits = warps.bit_length() - 1
+    vectors, own = _split(own, max(1, min(vector, 1 << len(bits) >> LANE_BITS + warp_bits)))
+    free = max(0, LANE_BITS + warp_bits - len(rows))
+    rows = own[:free] + rows
+    lanes, rest = rows[:LANE_BITS], rows[LANE_BITS:]
+    warp, rest = rest[len(rest) - warp_bits :] if warp_bits < len(rest) else rest, rest[: max(0, len(rest) - warp_bits)]
+    registers = tuple(vectors + own[free:] + rest)
+    return LinearLayout(registers, _fill(lanes, LANE_BITS, rank), _fill(warp, warp_bits, rank), shape)
+
+
+def rectangles(shape: Sequence[int], warps: int, vectors: tuple[int, int] = (1, 4)) -> LinearLayout:
+    """A layout of a matrix in which a thread has about as many rows as columns, of all parts of its warp's rectangle.
+
+    A thread has `vectors` adjacent rows and columns; the next ones are in the other lanes: 4 along rows and 8 along
+    columns if there are enough. Warps take the top of the rows, then of the columns.
+    """
+    rows, columns = (doubling(1, extent) for extent in shape)
+    warp_bits = warps.bit_length() - 1
+    own = max(0, len(rows) + len(columns) - LANE_BITS - warp_bits)
+    own_columns = min(len(columns), (own + 1) // 2)
+    own_rows = min(len(rows), own - own_columns)
+    own_columns = min(len(columns), own - own_rows)
+    lane_columns = min(_COLUMN_LANES, len(columns) - own_columns)
+    lane_rows = min(LANE_BITS - lane_columns, len(rows) - own_rows)
+    lane_columns = min(LANE_BITS - lane_rows, len(columns) - own_columns)
+    vector_rows, rows = _split(rows, min(vectors[0], 1 << own_rows))
+    vector_columns, columns = _split(columns, min(vectors[1], 1 << own_columns))
+    lanes = [*along(1, columns[:lane_columns], 2), *along(0, rows[:lane_rows], 2)]
+    rows, columns = rows[lane_rows:], columns[lane_columns:]
+    own_rows, own_columns = own_rows - len(vector_rows), own_columns - len(vector_columns)
+    registers = [*along(1, vector_columns, 2), *along(0, vector_rows, 2)]
+    registers += [*along(1, columns[:own_columns], 2), *along(0, rows[:own_rows], 2)]
+    warp = [*along(0, rows[own_rows:], 2), *along(1, columns[own_columns:], 2)]
+    return LinearLayout(tuple(registers), _fill(lanes, LANE_BITS, 2), _fill(warp, warp_bits, 2), tuple(shape))
 
 
 def _bits_fastest_first(shape: tuple[int, ...], contiguous: int) -> list[Basis]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, reached
-from tilec.lowering.layout.blocked import blocked, transposing
+from tilec.lowering.layout.blocked import blocked, rows_of_threads, transposing
 from tilec.lowering.layout.blocks import block_of, doubled, halved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided, joined
@@ -52,6 +52,9 @@ def _assigned(
     for op in reversed(operations):
         if op.operation.name in STRUCTURES:
             _forward(op, layouts)
+    _propagate(operations, layouts)
+    for op in operations:
+        _spread_rows(op, warps, layouts)
     _propagate(operations, layouts)
     for op in operations:
         _anchor(op, plan, warps, layouts)
@@ -170,6 +173,12 @@ def _results_before_broadcasts(value: ir.Value) -> Iterator[ir.Value]:
     for use in value.uses:
         if use.owner.operation.name != "cuda_tile.broadcast":
             yield from use.owner.operation.results
+
+
+def _spread_rows(op: ir.OpView, warps: int, layouts: Layouts) -> None:
+    """A thread has whole rows of a tile that no memory gives a layout, so that no lanes exchange reduced elements."""
+    if op.operation.name == "cuda_tile.reduce" and layouts.lack(tile := op.operation.operands[0]):
+        layouts.propose(tile, rows_of_threads(tile.type.shape, warps, op.dim, _widest_vector(tile)))
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:

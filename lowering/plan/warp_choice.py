@@ -37,7 +37,6 @@ READING_WARPS = 8
 WARP_COUNTS = (4, 8, 16)
 # Fewer registers per thread leave no room for addresses beside the values (ptxas 13.5 refuses fewer than 16).
 LEAST_REGISTERS = 32
-_EXPONENTIALS = ("cuda_tile.exp", "cuda_tile.exp2")
 _SCALING = ("cuda_tile.mulf", "cuda_tile.divf", "cuda_tile.addf", "cuda_tile.subf", "cuda_tile.fma")
 # A role that updates accumulators in parts of 32 columns, and stores them in slices of 64 columns (ptxas 13.5).
 UPDATE_REGISTERS = 104
@@ -150,7 +149,7 @@ def _is_precise(multiply: Multiply) -> bool:
     For rows of 128 elements in a thread, ptxas 13.0 and 13.5 then use 252 of 256 registers and spill some.
     """
     operations = (op.operation for op in multiply.op.operation.block.operations)
-    return any(op.name in _EXPONENTIALS and "flush_to_zero" not in op.attributes for op in operations)
+    return any(op.name == "cuda_tile.exp" and "flush_to_zero" not in op.attributes for op in operations)
 
 
 def warps_refusal(plan: MatrixPlan, warps: int) -> UsageError | None:

@@ -9,6 +9,7 @@ from operator import attrgetter
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.divide.divide_depth import divide_depth
+from tilec.lowering.tile.divide.divide_reductions import divide_reductions
 from tilec.lowering.tile.divide.divide_stores import divide_stores
 from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
 from tilec.lowering.tile.divide.split_loops import split_loops
@@ -129,6 +130,9 @@ PASSES: dict[str, TilePass] = {
         "split-rows, if one of these products needs another one in a loop", split_chains, fact="splits_chains"
     ),
     "divide-stores": TilePass("store large matrix products in slices of columns", divide_stores, fact="divides_stores"),
+    "divide-reductions": TilePass(
+        "reduce large tiles that are computed from broadcast rows in slices, which threads can hold", divide_reductions
+    ),
     "divide-depth": TilePass(
         "divide the depth of multiplies whose operands leave no room for a ring of loads",
         divide_depth,
@@ -161,8 +165,8 @@ BEFORE_FACTS = (
     "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
 WITH_FACTS = (
-    "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "hoist-invariants", "prune-tokens",
-    "remove-dead", "divide-depth",
+    "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "divide-reductions", "hoist-invariants",
+    "prune-tokens", "remove-dead", "divide-depth",
 )  # fmt: skip
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")

@@ -78,9 +78,9 @@ def test_attention_has_the_work_that_the_simulator_counts(target: str) -> None:
 def _functions_of_a_thread(ptx: str) -> int:
     """Operations of MUFU in straight-line code: powers, and divisions, which take a reciprocal each.
 
-    The divisions of operands for which a reciprocal is not exact enough are in a block of their own.
+    The divisions of operands for which a reciprocal is not exact enough are in blocks of their own.
     """
-    usual = re.sub(r"\$divide:.*?(?=\$)", "", ptx, flags=re.DOTALL)
+    usual = re.sub(r"\$divide(_next)?(_\d+)?:.*?(?=\$)", "", ptx, flags=re.DOTALL)
     return len(re.findall(r"\b(?:ex2\.approx|div\.|rcp\.)", usual))
 
 

@@ -14,8 +14,8 @@ from tilec.lowering.tile.passes import TilePass
 
 # The passes over Tile IR that no later stage needs.
 OPTIONAL_TILE_PASSES = (
-    "simplify-control", "split-tiles", "split-chains", "divide-stores", "divide-depth", "compare-positions",
-    "cse", "hoist-invariants",
+    "simplify-control", "split-tiles", "split-chains", "divide-stores", "divide-reductions", "divide-depth",
+    "compare-positions", "cse", "hoist-invariants",
 )  # fmt: skip
 _NOTHING = TilePass("", lambda module: None)
 SHARED_BYTES = (30_000, 60_000, 90_000, 120_000, 170_000)

@@ -91,3 +91,29 @@ def test_a_constant_divisor_has_a_reciprocal() -> None:
         assert "rcp.rn.f32" in ptx
         run_ptx(ptx, [x, result])
         assert np.array_equal(result, x / np.float32(7))
+
+
+WIDE = blocked((ROWS, 2 * COLUMNS), 4, 1, 4)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("outside", [None, *OUTSIDE])
+def test_divisions_of_many_unsafe_operands_are_loops(target: str, outside: str | None) -> None:
+    """A thread has 64 quotients after four tests: each has reciprocals, and a loop that divides."""
+    thin = WIDE.project(1)
+    body = f"""%wide = "tile_gpu.broadcast"(%x1) : ({tile("f32", thin)}) -> {tile("f32", WIDE)}
+        %y = arith.divf %x0, %wide : {tile("f32", WIDE)}"""
+    ptx = ptx_of(elementwise(body, [("f32", WIDE), ("f32", thin)], ("f32", WIDE), target=target))
+    assert ptx.count("rcp.rn.f32") == ptx.count("div.rn.f32") == ptx.count("vote.sync.all") == 4
+    x = np.random.default_rng(3).standard_normal((ROWS, 2 * COLUMNS)).astype(np.float32)
+    s = np.linspace(1, 9, ROWS).astype(np.float32).reshape(ROWS, 1)
+    if outside is not None:
+        dividend, s[5] = OUTSIDE[outside]
+        x[5, :700] = dividend * mantissas(np.random.default_rng(9), 700)
+    result = np.empty_like(x)
+    run_ptx(ptx, [x, s, result])
+    with np.errstate(all="ignore"):
+        expected = x / s
+    numbers = ~np.isnan(expected)
+    assert np.array_equal(numbers, ~np.isnan(result))
+    assert np.array_equal(result.view(np.uint32)[numbers], expected.view(np.uint32)[numbers])

@@ -24,6 +24,6 @@ entry @k(%p: tile<ptr<i8>>, %q: tile<ptr<i32>>) {
   return
 }
 
-// CHECK: ld.shared.b32
+// CHECK: ld.shared.v4.b32
 // CHECK: dp4a.s32.u32
 // CHECK-NOT: mad.lo.s32 %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}}, %r{{[0-9]+}};

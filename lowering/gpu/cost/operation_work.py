@@ -51,12 +51,15 @@ from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements, tile_bytes
 from tilec.lowering.instruction_choice import (
     ALU_OPERATIONS,
+    FLUSHED,
     FMA_OPERATIONS,
     LEAST_BOUNDED_ELEMENTS,
+    LEAST_FLUSHED,
     LEAST_QUOTIENTS,
     is_position,
     polynomial_elements,
     position_comparisons,
+    quotients_of_a_test,
 )
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.matrix_unit import STEP_BYTES
@@ -68,6 +71,8 @@ _LANES = 32
 _BITS_PER_BYTE = 8
 # A column of tensor memory is 32 bits wide.
 _CELL_BYTES = 4
+# The widest vector of a load from shared memory, and the bytes of a cycle of its port.
+_VECTOR_BYTES, _LEAST_BYTES = 16, 128
 # Operations of one element, by the unit that executes them; precise functions take several (CUDA math library).
 _FMA = {
     **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"), 1.0),
@@ -153,7 +158,9 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
             return mask
         divisors = _shared_divisors(op, known)
         if divisors is not None:
-            return _shared_division(elements, divisors, device)
+            return _shared_division(thread_elements(results[0].type), elements, divisors, device)
+        if _is_flushed(op):
+            return Step(exponentials=elements, alu=elements / device.comparisons_per_instruction)
         return _elementwise(_function(op), elements, results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return NO_WORK if results else Step(other_instructions=warps)
@@ -246,6 +253,14 @@ def exponential_work(per_thread: int, elements: float, share: int, device: Devic
     )
 
 
+def _is_flushed(op: ir.OpView) -> bool:
+    """Whether a function has the instruction that flushes subnormals, after a test of all arguments."""
+    if op.operation.name not in FLUSHED:
+        return False
+    type = op.operation.results[0].type
+    return isinstance(type.element_type, ir.F32Type) and thread_elements(type) >= LEAST_FLUSHED
+
+
 def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:
     """The work on a mask that is made of bits of words; None for another operation."""
     is_select = op.operation.name == "arith.select"
@@ -275,11 +290,12 @@ def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
     return divisors if executed_elements(op.lhs.type) >= LEAST_QUOTIENTS * divisors else None
 
 
-def _shared_division(elements: float, divisors: float, device: Device) -> Step:
+def _shared_division(per_thread: int, elements: float, divisors: float, device: Device) -> Step:
     """Two of the three float operations of an element are packed, and its checks by threes."""
     joined = 2 * elements * (1 - 1 / device.floats_per_instruction)
     checks = 1 + 2 / device.comparisons_per_instruction
-    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
+    reciprocals = max(divisors, elements / quotients_of_a_test(per_thread))
+    per_divisor = Step(fma=_DIVISOR_FMA * reciprocals, alu=_DIVISOR_ALU * reciprocals, exponentials=reciprocals)
     return Step(fma=3 * elements, alu=checks * elements, joined=joined) + per_divisor
 
 
@@ -410,9 +426,19 @@ def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:
     return Step(tensor_cycles=cycles, shared_bytes=read, other_instructions=rows * columns * depth / 2048)
 
 
-def _dot(op: ir.OpView, _device: Device) -> Step:
-    (rows, depth), columns = op.lhs.type.shape[-2:], op.rhs.type.shape[-1]
-    return Step(fma=rows * columns * depth, shared_bytes=2 * rows * columns * depth)
+def _dot(op: ir.OpView, device: Device) -> Step:
+    """Each thread loads its rows and columns by vectors; lanes that load the same ones share an access."""
+    accumulator, depth = op.accumulator.type, op.lhs.type.shape[-1]
+    layout, multiply_adds = layout_of(accumulator), executed_elements(accumulator) * depth
+    vectors = depth * element_bits(op.lhs.type.element) / (_BITS_PER_BYTE * _VECTOR_BYTES) * layout.warps
+    loads = shared = 0.0
+    for dimension in range(2):
+        own, lanes = (2 ** sum(1 for basis in bases if basis[dimension]) for bases in (layout.register, layout.lane))
+        loads += own * vectors
+        shared += own * vectors * max(_LEAST_BYTES, lanes * _VECTOR_BYTES)
+    is_packed = isinstance(accumulator.element_type, ir.F32Type)
+    joined = multiply_adds * (1 - 1 / device.floats_per_instruction) if is_packed else 0.0
+    return Step(fma=multiply_adds, joined=joined, shared_bytes=shared, other_instructions=loads)
 
 
 def _gather_parts(op: ir.OpView, _device: Device) -> Step:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import each_integer
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_pairs, instruction
+from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.instruction_choice import LEAST_QUOTIENTS
+from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, quotients_of_a_test
 
 # Divisors in [2^-20, 2^20] and dividends of magnitudes in [2^-100, 2^100] have quotients and, with 2^-46 of the
 # dividend as last digit, remainders in the range of normal and exact numbers.
@@ -32,6 +33,7 @@ _ROUNDED = {
     "arith.ceildivui": (False, True),
 }
 _BITS = 64
+Divide = Callable[[Lowering, Sequence[Column]], list[ir.Value]]
 
 
 @lowers("arith.divf")
@@ -71,11 +73,24 @@ def _divide_by_shared(lowering: Lowering, columns: Sequence[Column]) -> list[ir.
     is known in advance", IEEE Transactions on Computers 53, 2004). `div.rn.f32` has about twelve instructions, one of
     MUFU. A warp with an operand outside of the safe range divides each element by `div.rn.f32`.
     """
+    size = quotients_of_a_test(len(columns))
+    slowly = _one_by_one if size == len(columns) else _in_loops
+    rows = {divisor: row for row, divisor in enumerate(dict.fromkeys(divisor for _, divisor in columns))}
+    in_order = sorted(columns, key=lambda column: rows[column[1]]) if size < len(columns) else list(columns)
+    quotients: dict[Column, ir.Value] = {}
+    for first in range(0, len(columns), size):
+        part = in_order[first : first + size]
+        quotients.update(zip(part, _divide_part(lowering, part, slowly), strict=True))
+    return [quotients[column] for column in columns]
+
+
+def _divide_part(lowering: Lowering, columns: Sequence[Column], slowly: Divide) -> list[ir.Value]:
+    """The quotients of some columns after one test of their operands; `slowly` divides any operands."""
     safe = _is_safe(lowering, columns)
     fast, slow = lowering.b.block(label="divide_by_reciprocal"), lowering.b.block(label="divide")
     done = lowering.b.block([lowering.type("f32")] * len(columns), "divided")
     lowering.b.cond_branch(safe, fast, [], slow, [], uniform=True)
-    for block, divide in ((fast, _by_reciprocals), (slow, _one_by_one)):
+    for block, divide in ((fast, _by_reciprocals), (slow, slowly)):
         lowering.at(block)
         lowering.b.branch(done, *divide(lowering, columns))
     lowering.at(done)
@@ -91,7 +106,7 @@ def _is_safe(lowering: Lowering, columns: Sequence[Column]) -> ir.Value:
         for each in dividends
     ]
     magnitudes = [lowering.compute("abs.f32 $0, $1;", "f32", each) for each in dividends]
-    least, largest = _reduced(lowering, "min.u32", "i32", codes), _reduced(lowering, "max.NaN.f32", "f32", magnitudes)
+    least, largest = _reduced(lowering, "min.u32", "i32", codes), _largest(lowering, magnitudes)
     safe = lowering.compute(f"setp.ge.u32 $0, $1, {_LEAST_DIVIDEND_CODE};", "i1", least)
     limits = [("le", largest, _LARGEST_DIVIDEND)]
     limits.append(("ge", _reduced(lowering, "min.NaN.f32", "f32", divisors), _LEAST_DIVISOR))
@@ -110,8 +125,50 @@ def _reduced(lowering: Lowering, name: str, register: str, values: list[ir.Value
     return values[0]
 
 
+def _largest(lowering: Lowering, values: list[ir.Value]) -> ir.Value:
+    """The largest value, or NaN if one is; by threes where the target compares three."""
+    width = 3 if lowering.target.compares_three else 2
+    while len(values) > 1:
+        groups = [values[first : first + width] for first in range(0, len(values), width)]
+        values = [
+            group[0] if len(group) == 1 else lowering.compute(f"max.NaN.f32 {operands(len(group) + 1)};", "f32", *group)
+            for group in groups
+        ]
+    return values[0]
+
+
 def _one_by_one(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
     return [lowering.compute("div.rn.f32 $0, $1, $2;", "f32", *column) for column in columns]
+
+
+def _in_loops(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
+    """The quotients by `div.rn.f32`, of one divisor in a loop: ptxas inlines a division as about 15 instructions."""
+    dividends: dict[ir.Value, list[ir.Value]] = {}
+    for dividend, divisor in columns:
+        dividends.setdefault(divisor, []).append(dividend)
+    quotients = {
+        (dividend, divisor): quotient
+        for divisor, own in dividends.items()
+        for dividend, quotient in _divided_in_turn(lowering, own, divisor)
+    }
+    return [quotients[column] for column in columns]
+
+
+def _divided_in_turn(
+    lowering: Lowering, dividends: list[ir.Value], divisor: ir.Value
+) -> Iterable[tuple[ir.Value, ir.Value]]:
+    """Dividends with their quotients: each iteration divides the first register, which becomes the last one."""
+    b, registers = lowering.b, [each.type for each in dividends]
+    head, done = b.block([b.i32, *registers], "divide_next"), b.block(registers, "divided_in_turn")
+    b.branch(head, lowering.compute("mov.b32 $0, 1;", "i32"), *dividends)
+    lowering.at(head)
+    count, first, *others = head.arguments
+    moved = [*others, lowering.compute("div.rn.f32 $0, $1, $2;", "f32", first, divisor)]
+    following = lowering.compute("add.s32 $0, $1, 1;", "i32", count)
+    again = lowering.compute(f"setp.le.s32 $0, $1, {len(dividends)};", "i1", following)
+    b.cond_branch(again, head, [following, *moved], done, moved, uniform=True)
+    lowering.at(done)
+    return zip(dividends, done.arguments, strict=True)
 
 
 def _by_reciprocals(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import POLYNOMIAL_PARTS, MathOp
 from tilec.lowering.gpu_to_ptx.arithmetic.convert import CONVERSIONS
+from tilec.lowering.gpu_to_ptx.arithmetic.flushed_functions import by_flushing, flushes
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import (
     Column,
@@ -66,7 +67,9 @@ def _by_name(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name
 def by_instruction(lowering: Lowering, operation: ir.Operation) -> None:
     kind, forms = element(operation.results[0]), _INSTRUCTIONS[operation.name]
     name = forms.get("f32" if kind.bits == 16 else kind.name)
-    if name is None:
+    if kind.name == "f32" and flushes(lowering, operation):
+        by_flushing(lowering, operation)
+    elif name is None:
         _called(lowering, operation, _CALLED[operation.name])
     else:
         _instruction_in_f32(lowering, operation, name)

@@ -22,7 +22,10 @@ from tilec.lowering.layout.vectors import register_vector, vector_groups
 
 
 class SharedAccess:
-    """Byte offsets from `base`: registers(r) ^ threads(thread). Accesses are at most as wide as the base is aligned."""
+    """Byte offsets from `base`: registers(r) ^ threads(thread). Accesses are at most as wide as the base is aligned.
+
+    With `moved`, a map and an index known at run time, offsets are registers(r) ^ threads(thread) ^ map(index).
+    """
 
     def __init__(
         self,
@@ -32,6 +35,7 @@ class SharedAccess:
         registers: BitMatrix,
         threads: BitMatrix,
         space: str = "shared",
+        moved: tuple[BitMatrix, ir.Value] | None = None,
     ) -> None:
         self.lowering = lowering
         self.element = element
@@ -41,8 +45,14 @@ class SharedAccess:
         self.registers = registers
         self.thread_bits = image_bits(threads)
         limit = min(widest(element), self.alignment // element.bytes)
-        self.vector = register_vector(registers.columns, threads.columns, element.bytes, limit)
+        others = threads.columns
         self._thread = linear_index(lowering, threads, lowering.thread)
+        if moved is not None and (part := linear_index(lowering, *moved)) is not None:
+            others += moved[0].columns
+            self.thread_bits |= image_bits(moved[0])
+            whole = self._thread
+            self._thread = part if whole is None else lowering.compute("xor.b32 $0, $1, $2;", "i32", whole, part)
+        self.vector = register_vector(registers.columns, others, element.bytes, limit)
         self._addresses: dict[int, ir.Value] = {}
 
     def groups(self, count: int) -> list[list[int]]:

@@ -134,6 +134,8 @@ class Multiply:
         """The register layout of the accumulator, or of columns of it; for a pair the one that its lanes have."""
         if is_in_narrow_pair(self.op):
             return tensor_memory_halves(shape, warps)
+        if self.unit.layout_beside_rows is not None and self.lhs.contiguous == 0:
+            return self.unit.layout_beside_rows(shape, warps)
         return self.unit.accumulator_layout(shape, warps, self.types.element)
 
     @property
