@@ -24,6 +24,7 @@ from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
+from tilec.lowering.plan.ring_tiles import add_ring_tiles
 from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
 from tilec.lowering.plan.store_maps import store_map, store_maps
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
@@ -132,7 +133,10 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
 
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
         order = MemoryOrder(list(operations_below(entry)))
-        return order, *_chosen(entry, target, given, options, sharing, order if given.tma else None)
+        by_tma = order if given.tma else None
+        worker, matrix = _chosen(entry, target, given, options, sharing, by_tma)
+        add_ring_tiles(matrix, entry, target, by_tma, options.occupancy or 1)
+        return order, worker, matrix
 
     order, worker, matrix = chosen()
     expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target)
