@@ -44,7 +44,7 @@ def _assigned(
     layouts = Layouts()
     for op in operations:
         if op.operation not in repeated:
-            _anchor(op, plan, warps, layouts, ring_tiles=not plan.multiplies)
+            _anchor(op, plan, warps, layouts, ring_tiles=False)
     _anchor_columns(plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
@@ -114,9 +114,9 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
+        if plan.is_ring_tile(tile) and not ring_tiles:
+            return
         if plan.loads.get(tile) == []:
-            if not ring_tiles:
-                return
             # TMA checks the extents, so that threads read whole vectors from shared memory.
             contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
         stored = _stored_dimension(tile, plan)

@@ -23,17 +23,21 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
 _LOAD = "cuda_tile.load_view_tko"
 _SLOTS = 2
+# A tile of an outer loop, as of an epilogue, is worth no slot that the operands of the inner loop want.
+_INNER_SLOTS = 4
 # For barriers, and for the exchange of elements between threads, which the plan does not know.
 _RESERVED_BYTES = 16384
 
 
-def add_ring_tiles(
+def plan_ring_tiles(
     plan: MatrixPlan, entry: ir.OpView, target: Target, order: MemoryOrder | None, occupancy: int
 ) -> None:
     """Adds the tiles to the loads of a plan with multiplies, in program order, and the reasons of the others.
 
+    Those that it has already are planned again: the first time it is not known which operands are in tensor memory.
+
     Args:
-        plan: the plan; operands have their places.
+        plan: the plan.
         entry: the entry of the plan.
         target: the target.
         order: the order of the accesses; None without TMA.
@@ -41,14 +45,18 @@ def add_ring_tiles(
     """
     if not plan.multiplies:
         return
+    for tile in [tile for tile in plan.loads if plan.is_ring_tile(tile)]:
+        del plan.loads[tile], plan.maps[tile]
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
-    room = _room(plan, entry, target.shared_bytes // occupancy)
+    innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
+    room = _room(plan, entry, target, occupancy)
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
         if tile in plan.loads or refusal_of_operand(load, plan) is not None:
             continue
         map = _map(load, loops, target, order)
-        if isinstance(map, TensorMap) and slot_bytes(tile) > room.bytes:
+        is_inner = in_loop(load) and loops_around(load)[0] in innermost
+        if isinstance(map, TensorMap) and slot_bytes(tile) > (room.beside_inner if is_inner else room.beside_outer):
             map = f"shared memory has no room for a slot of {slot_bytes(tile)} bytes beside the operands of multiplies"
         if isinstance(map, str):
             plan.refusals[tile] = map
@@ -68,26 +76,42 @@ def _map(load: ir.OpView, loops: set[ir.Operation], target: Target, order: Memor
 
 @dataclass
 class _Room:
-    """Bytes of shared memory beside the operands, if their rings have the slots that they want, and if each has one."""
+    """Bytes of shared memory.
 
-    beside_slots: int
-    beside_one: int
+    Attributes:
+        rings: the bytes of a slot of each ring of operands.
+        free: the bytes beside tiles that are always in memory, without the rings of operands.
+        reserved: the bytes of these that staging buffers and exchanges need, unless the rings are deeper.
+        has_tensor_memory: whether accumulators are in tensor memory, where the next one is beside an epilogue.
+    """
+
+    rings: int
+    free: int
+    reserved: int
+    has_tensor_memory: bool
 
     @property
-    def bytes(self) -> int:
-        return min(self.beside_slots, self.beside_one)
+    def beside_inner(self) -> int:
+        """The bytes for a tile of the innermost loop, beside two slots of each ring, or one if there is only one."""
+        deep = _SLOTS if _SLOTS * self.rings <= self.free else 1
+        return min(self.free - deep * self.rings, self.free - self.rings - self.reserved)
+
+    @property
+    def beside_outer(self) -> int:
+        """The bytes for a tile of an outer loop, which may be that of two roles (alternate_tiles.py)."""
+        roles = 1 if self.has_tensor_memory else 2
+        return (self.free - _INNER_SLOTS * self.rings - roles * self.reserved) // roles
 
     def take(self, size_bytes: int) -> None:
-        self.beside_slots -= size_bytes
-        self.beside_one -= size_bytes
+        """Gives bytes to a tile."""
+        self.free -= size_bytes
 
 
-def _room(plan: MatrixPlan, entry: ir.OpView, shared_bytes: int) -> _Room:
+def _room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> _Room:
     in_rings = sum(slot_bytes(tile) for tile in plan.loads if in_loop(tile.owner.opview))
     always = sum(slot_bytes(tile) for tile in plan.loads) - in_rings + sum(map(slot_bytes, _stored_operands(plan)))
-    staged = sum(_staged_bytes(entry))
-    slots = _SLOTS if _SLOTS * in_rings + always <= shared_bytes else 1
-    return _Room(shared_bytes - always - slots * in_rings, shared_bytes - always - in_rings - staged - _RESERVED_BYTES)
+    free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
+    return _Room(in_rings, free, reserved, target.tensor_memory_columns > 0)
 
 
 def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
