@@ -66,7 +66,7 @@ def plan_ring_tiles(
 
 
 def _map(load: ir.OpView, loops: set[ir.Operation], target: Target, order: MemoryOrder | None) -> TensorMap | str:
-    map = tma_row_map(load, target, order)
+    map = tma_row_map(load, target, order, predicates=True)
     if isinstance(map, str) or order is None:
         return map
     if in_loop(load) and loops.isdisjoint(loops_around(load)):

@@ -33,6 +33,8 @@ def attention(Q, K, V, B, R, variant: ct.Constant[str]):
             scores = scores + ct.load(B, (0, step), (1, KEYS), padding_mode=ZERO)
         if variant == "vector":
             scores = scores * ct.load(B, (step,), (KEYS,), padding_mode=ZERO)[None, :]
+        if variant == "predicates":
+            scores = ct.where(ct.load(B, (block, step), (ROWS, KEYS), padding_mode=ZERO), scores, -1000.0)
         if variant == "mask":
             scores = ct.where(ct.load(B, (block, step), (ROWS, KEYS), padding_mode=ZERO) != 0, scores, -1000.0)
         scores = ct.where(columns < K.shape[0], scores, -math.inf)
@@ -54,6 +56,7 @@ def attention_arguments(rows: int, keys: int, variant: str, seed: int) -> tuple[
         "columns": lambda: random.standard_normal((1, keys), np.float32),
         "vector": lambda: random.standard_normal(keys, np.float32),
         "mask": lambda: random.integers(0, 2, (rows, keys), np.int8),
+        "predicates": lambda: random.integers(0, 2, (rows, keys)).astype(bool),
     }[variant]()
     return q, k, v, bias, np.zeros((rows, WIDTH), np.float16), variant
 
@@ -66,13 +69,14 @@ def softmax_product(q, k, v, bias, _result, variant: str) -> np.ndarray:
         "columns": lambda: scores + bias,
         "vector": lambda: scores * bias,
         "mask": lambda: np.where(bias != 0, scores, -1000.0),
+        "predicates": lambda: np.where(bias != 0, scores, -1000.0),
     }[variant]()
     weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
     return weights @ v / weights.sum(axis=1, keepdims=True)
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("variant", ["tile", "columns", "vector", "mask"])
+@pytest.mark.parametrize("variant", ["tile", "columns", "vector", "mask", "predicates"])
 @pytest.mark.parametrize(("rows", "keys"), [(128, 128), (200, 336)])
 def test_attention_with_a_bias(rows: int, keys: int, variant: str, target: str) -> None:
     args = attention_arguments(rows, keys, variant, rows + keys)
@@ -82,7 +86,7 @@ def test_attention_with_a_bias(rows: int, keys: int, variant: str, target: str) 
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("variant", ["tile", "columns", "vector", "mask"])
+@pytest.mark.parametrize("variant", ["tile", "columns", "vector", "mask", "predicates"])
 def test_threads_load_no_bias(variant: str, target: str) -> None:
     args = attention_arguments(128, 256, variant, 0)
     made = ct.compile(attention, target=target, signature=ct.Signature.from_arguments(attention, args))

@@ -55,10 +55,12 @@ def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> Tenso
     return _refusal(load, order) or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
 
 
-def tma_row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> TensorMap | str:
-    """The map of a load, or why TMA may not make it; without TMA `order` is None."""
+def tma_row_map(
+    load: ir.OpView, target: Target, order: MemoryOrder | None, *, predicates: bool = False
+) -> TensorMap | str:
+    """The map of a load, or why TMA may not make it; without TMA `order` is None, i1 are bytes with `predicates`."""
     refusal = tma_refusal(load, target, order is not None)
-    return tensor_map_for(load.view) if refusal is None else refusal
+    return tensor_map_for(load.view, predicates=predicates) if refusal is None else refusal
 
 
 def waiting_reason(load: ir.OpView, order: MemoryOrder) -> str | None:
