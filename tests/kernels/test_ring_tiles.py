@@ -92,3 +92,57 @@ def test_threads_load_no_bias(variant: str, target: str) -> None:
     made = ct.compile(attention, target=target, signature=ct.Signature.from_arguments(attention, args))
     assert "ld.global" not in made.ptx
     assert made.remarks == ()
+
+
+@ct.kernel
+def added(A, B, R, C):
+    """C = A @ B + R, a tile after the other, with tiles of R that an outer loop loads."""
+    columns = ct.num_tiles(B, 1, (64, 128))
+    for tile in range(ct.bid(0), ct.num_tiles(A, 0, (128, 64)) * columns, ct.num_blocks(0)):
+        i, j = tile // columns, tile % columns
+        total = ct.zeros((128, 128), ct.float32)
+        for k in range(ct.num_tiles(A, 1, (128, 64))):
+            a = ct.load(A, (i, k), (128, 64), padding_mode=ZERO)
+            total = ct.mma(a, ct.load(B, (k, j), (64, 128), padding_mode=ZERO), total)
+        ct.store(C, (i, j), total + ct.load(R, (i, j), (128, 128), padding_mode=ZERO).astype(ct.float32))
+
+
+@ct.kernel
+def dequantized(A, W, S, Z, C):
+    """C = A @ ((W - Z) * S), with a zero point and a factor for each column of 64 rows of weights."""
+    total = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (128, 64))):
+        w = ct.load(W, (k, ct.bid(0)), (64, 128), padding_mode=ZERO).astype(ct.float16)
+        z = ct.load(Z, (k, ct.bid(0)), (1, 128), padding_mode=ZERO).astype(ct.float16)
+        s = ct.load(S, (k, ct.bid(0)), (1, 128), padding_mode=ZERO)
+        total = ct.mma(ct.load(A, (0, k), (128, 64), padding_mode=ZERO), (w - z) * s, total)
+    ct.store(C, (0, ct.bid(0)), total)
+
+
+def integers(seed: int, shape: tuple[int, int], dtype: type, least: int = -3) -> np.ndarray:
+    return np.random.default_rng(seed).integers(least, 4, shape).astype(dtype)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("depth", [64, 200])
+def test_a_tile_is_added_after_each_inner_loop(depth: int, target: str) -> None:
+    a, b, r = (
+        integers(1, (300, depth), np.float16),
+        integers(2, (depth, 264), np.float16),
+        integers(3, (300, 264), np.float16),
+    )
+    expected = a.astype(np.float64) @ b.astype(np.float64) + r
+    args = (a, b, r, np.zeros((300, 264), np.float32))
+    for (found,) in run_everywhere(added, (2,), args, (3,), target=target, hints={}, seeds=(0, 1, 2)):
+        np.testing.assert_array_equal(found, expected)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("groups", [1, 5])
+def test_weights_with_zero_points(groups: int, target: str) -> None:
+    a, w = integers(4, (128, 64 * groups), np.float16), integers(5, (64 * groups, 256), np.int8, least=-128)
+    s, z = 2.0 ** integers(6, (groups, 256), np.float16), integers(7, (groups, 256), np.int8, least=-8)
+    weights = (w - np.repeat(z, 64, 0).astype(np.float64)) * np.repeat(s, 64, 0)
+    args = (a, w, s.astype(np.float16), z, np.zeros((128, 256), np.float32))
+    for (found,) in run_everywhere(dequantized, (2,), args, (4,), target=target, hints={}, seeds=(0, 1)):
+        np.testing.assert_array_equal(found, a.astype(np.float64) @ weights)
