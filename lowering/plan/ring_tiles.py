@@ -82,13 +82,13 @@ class _Room:
         rings: the bytes of a slot of each ring of operands.
         free: the bytes beside tiles that are always in memory, without the rings of operands.
         reserved: the bytes of these that staging buffers and exchanges need, unless the rings are deeper.
-        has_tensor_memory: whether accumulators are in tensor memory, where the next one is beside an epilogue.
+        in_tensor_memory: whether accumulators are in tensor memory, where the next one is beside an epilogue.
     """
 
     rings: int
     free: int
     reserved: int
-    has_tensor_memory: bool
+    in_tensor_memory: bool
 
     @property
     def beside_inner(self) -> int:
@@ -99,7 +99,7 @@ class _Room:
     @property
     def beside_outer(self) -> int:
         """The bytes for a tile of an outer loop, which may be that of two roles (alternate_tiles.py)."""
-        roles = 1 if self.has_tensor_memory else 2
+        roles = 1 if self.in_tensor_memory else 2
         return (self.free - _INNER_SLOTS * self.rings - roles * self.reserved) // roles
 
     def take(self, size_bytes: int) -> None:
@@ -111,7 +111,8 @@ def _room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) ->
     in_rings = sum(slot_bytes(tile) for tile in plan.loads if in_loop(tile.owner.opview))
     always = sum(slot_bytes(tile) for tile in plan.loads) - in_rings + sum(map(slot_bytes, _stored_operands(plan)))
     free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
-    return _Room(in_rings, free, reserved, target.tensor_memory_columns > 0)
+    in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
+    return _Room(in_rings, free, reserved, in_tensor_memory)
 
 
 def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
