@@ -118,15 +118,20 @@ class MakeChannelOp(Operation, name="make_channel"):
 
 
 def _may_share(op: MakeChannelOp) -> bool:
-    """Equal types; with four warps also two tiles of tensor memory with equal rows: each thread has the same row."""
+    """Equal types, or two tiles of tensor memory with equal rows, of which each warp has columns of its own.
+
+    Four warps have whole rows. Of more, each four have as many columns of the sums as pieces of the operand are apart.
+    """
     assert op.shares is not None
     own, lent = op.results[0].type, op.shares.type
     kernel = op.operation.parent
-    if own == lent or kernel is None or kernel.opview.warps != 4:
-        return own == lent
     tiles = [*own.buffers, *lent.buffers]
-    lanes = {tile.layout.split()[0] for tile in tiles}
-    return len(tiles) == 2 and len(lanes) == 1 and all(tile.memory == TENSOR for tile in tiles)
+    if own == lent or kernel is None or len(tiles) != 2 or any(tile.memory != TENSOR for tile in tiles):
+        return own == lent
+    if len({tile.layout.split()[0] for tile in tiles}) != 1:
+        return False
+    groups, (operand, sums) = kernel.opview.warps // 4, tiles
+    return groups == 1 or operand.layout.endswith(f" packed pieces={groups} apart={sums.shape[1] // groups}")
 
 
 # What the channels of one ring have in common.

@@ -113,6 +113,12 @@ def rhs_kind(op: ir.OpView) -> str:
     return getattr(op, "rhs_kind", None) or (rhs if rhs in NARROW_FLOATS else op.kind)
 
 
+def _is_packed_beside(lhs: str, accumulator: str) -> bool:
+    """Whether the layout of an operand has the lanes of that of an accumulator; its columns may be in pieces."""
+    packed = f"{accumulator} packed"
+    return lhs == packed or lhs.startswith(f"{packed} pieces=")
+
+
 @types_only
 def places_of_operands(op: ir.OpView) -> str | None:
     """Operand A in tensor memory is packed and has the lanes of the accumulator, which is not packed."""
@@ -121,7 +127,7 @@ def places_of_operands(op: ir.OpView) -> str | None:
         return f"expected lhs in shared memory for an accumulator in halves, but got {lhs.spelled()}"
     if accumulator.is_packed:
         return f"expected an accumulator with one element per cell, but got {accumulator.spelled()}"
-    if lhs.memory == TENSOR and lhs.layout != f"{accumulator.layout} packed":
+    if lhs.memory == TENSOR and not _is_packed_beside(lhs.layout, accumulator.layout):
         return f"expected lhs in tensor memory with the layout '{accumulator.layout} packed', but got {lhs.spelled()}"
     return None
 

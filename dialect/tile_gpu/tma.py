@@ -17,8 +17,8 @@ from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS, PACKED_BITS, made_by
 from tilec.element_types import element_type
 
 # A map of f32 copies tf32 with all its bits; a map of tf32 rounds the f32 that it loads. Maps know signs of integers.
-# Elements of 4 bits are copied as bytes.
-_COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"})
+# Elements of 4 bits and predicates are copied as bytes.
+_COPIED_AS_EACH_OTHER = ({"f32", "tf32"}, {"i32", "u32"}, {"i64", "u64"}, {"i8", "f4E2M1FN"}, {"i8", "i1"})
 # The element of a map whose elements are several adjacent ones of the buffer, for wider boxes.
 _MERGED, _MERGED_BYTES = "i64", 8
 

@@ -39,7 +39,7 @@ class BufferType(TileGpu.Type, name="buffer"):
     @property
     def is_packed(self) -> bool:
         """Whether a cell of tensor memory holds as many elements as fit: the layout of operand A."""
-        return self.memory == TENSOR and self.layout.endswith(" packed")
+        return self.memory == TENSOR and " packed" in self.layout
 
     @property
     def is_in_halves(self) -> bool:

@@ -70,7 +70,8 @@ RECORDS = (
         order_steps,
         guarantees=(
             "a slot of tensor memory is released after the reduction of its tile, and what is not stored in a slot "
-            "precedes the wait for it; signals stay before later computations and stores"
+            "precedes the wait for it; tiles that TMA loads for threads are read where they meet others; signals stay "
+            "before later computations and stores"
         ),
         without="waits and signals stand between arithmetic that could overlap",
         needs=(State.CHANNELLED, State.UNDIVIDED),

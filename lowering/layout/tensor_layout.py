@@ -13,11 +13,12 @@ from tilec.errors import VerificationError
 from tilec.lowering.layout.blocked import along_columns, along_rows, doubling
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided
+from tilec.lowering.target import TENSOR_LANES
 
 _SUBPARTITION_WARPS = 4
 _LANE_ROWS = along_rows((1, 2, 4, 8, 16))
 CELL_BYTES = 4
-_TEXT = re.compile(r"lanes=(64|128)( packed| halves)?")
+_TEXT = re.compile(r"lanes=(64|128)( packed| halves)?(?: pieces=([1-9]\d*) apart=([1-9]\d*))?")
 # Rows of an accumulator in halves: those of one CTA of a pair that multiplies 128 rows.
 _HALVED_ROWS = 64
 
@@ -28,7 +29,9 @@ class TensorLayout:
 
     A cell holds one element in its low bits, or with `packed` all neighbours of a row that fit, the first in the low
     bits: the layout of operand A. With `halves` a tile has 64 rows, and the second half of its columns is in the upper
-    64 of 128 lanes (PTX ISA 9.7.16.10.5, layout B). Raises ValueError for other shapes.
+    64 of 128 lanes (PTX ISA 9.7.16.10.5, layout B). The columns are in as many equal `pieces`, which begin `apart`
+    columns from each other: an operand over sums of which each four warps have read a piece. Raises ValueError for
+    other shapes.
     """
 
     shape: tuple[int, ...]
@@ -36,6 +39,8 @@ class TensorLayout:
     lanes: int
     packed: bool = False
     halves: bool = False
+    pieces: int = 1
+    apart: int = 0
 
     def __post_init__(self) -> None:
         if len(self.shape) != 2:
@@ -48,9 +53,14 @@ class TensorLayout:
             raise ValueError(f"expected a multiple of {self.lanes} rows, got shape {self.shape}")
         if self.shape[1] % self.per_cell:
             raise ValueError(f"expected rows of whole cells of {self.per_cell} elements, got shape {self.shape}")
+        if self.pieces > 1 and (not self.packed or self.blocks > 1 or self.lanes != TENSOR_LANES):
+            raise ValueError(f"pieces are of one block of packed rows in {TENSOR_LANES} lanes, got shape {self.shape}")
+        if self.block_columns % self.pieces or self.pieces > 1 and self.apart < self.piece_columns:
+            raise ValueError(f"{self.block_columns} columns are not {self.pieces} pieces {self.apart} columns apart")
 
     def __str__(self) -> str:
-        return f"lanes={self.lanes}{' packed' if self.packed else ' halves' if self.halves else ''}"
+        pieces = f" pieces={self.pieces} apart={self.apart}" if self.pieces > 1 else ""
+        return f"lanes={self.lanes}{' packed' if self.packed else ' halves' if self.halves else ''}{pieces}"
 
     @property
     def per_cell(self) -> int:
@@ -63,6 +73,15 @@ class TensorLayout:
         return self.shape[1] // (2 if self.halves else self.per_cell)
 
     @property
+    def piece_columns(self) -> int:
+        """The columns of a piece."""
+        return self.block_columns // self.pieces
+
+    def column_of(self, cell: int) -> int:
+        """The column of a cell of a row in its block."""
+        return cell if self.pieces == 1 else cell // self.piece_columns * self.apart + cell % self.piece_columns
+
+    @property
     def blocks(self) -> int:
         """The blocks of rows."""
         return 1 if self.halves else self.shape[0] // self.lanes
@@ -70,14 +89,18 @@ class TensorLayout:
     @property
     def columns(self) -> int:
         """The columns under the tile."""
-        return self.blocks * self.block_columns
+        return (self.blocks - 1) * self.block_columns + self.column_of(self.block_columns - 1) + 1
 
     def registers(self, warps: int) -> LinearLayout:
         """The register layout that loads and stores the tile without exchange; ValueError if `warps` have none.
 
         With 128 lanes thread L of warp w holds row 32 (w % 4) + L of each block, or of 64 rows in halves row
-        32 (w % 2) + L. A thread holds whole cells.
+        32 (w % 2) + L. A thread holds whole cells. Each piece is of four warps.
         """
+        if self.pieces > 1 and warps != self.pieces * _SUBPARTITION_WARPS:
+            raise ValueError(
+                f"{self.pieces} pieces are those of {self.pieces * _SUBPARTITION_WARPS} warps, not {warps}"
+            )
         if self.halves:
             return tensor_memory_halves(self.shape, warps)
         cells = tensor_memory_16x256b if self.lanes == 64 else tensor_memory_32x32b
@@ -89,9 +112,11 @@ def parse_tensor_layout(text: str, shape: tuple[int, ...], element_bytes: int) -
     match = _TEXT.fullmatch(text)
     if match is None:
         raise VerificationError(f"expected a layout like 'lanes=128' or 'lanes=128 packed', got '{text}'")
-    qualifier = (match[2] or "").strip()
+    qualifier, pieces, apart = (match[2] or "").strip(), int(match[3] or 1), int(match[4] or 0)
     try:
-        return TensorLayout(shape, element_bytes, int(match[1]), qualifier == "packed", qualifier == "halves")
+        return TensorLayout(
+            shape, element_bytes, int(match[1]), qualifier == "packed", qualifier == "halves", pieces, apart
+        )
     except ValueError as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error
 

@@ -25,6 +25,7 @@ from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
+from tilec.lowering.plan.ring_tiles import plan_ring_tiles
 from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
 from tilec.lowering.plan.store_maps import store_map, store_maps
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
@@ -134,7 +135,8 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
         # The fence is one of each CTA, which does not wait for the acquires of others.
         order = MemoryOrder(list(operations_below(entry)), fences=division.cluster.value == 1)
-        return order, *_chosen(entry, target, given, options, sharing, order if given.tma else None)
+        by_tma = order if given.tma else None
+        return order, *_chosen(entry, target, given, options, sharing, by_tma)
 
     order, worker, matrix = chosen()
     expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target)
@@ -185,6 +187,10 @@ def _chosen(
 
     The option `warps` that is `given` must be followed; the hint of the entry is ignored if it cannot be.
     """
+
+    def add_tiles(plan: MatrixPlan) -> None:
+        plan_ring_tiles(plan, entry, target, order, options.occupancy or 1)
+
     if given.warps is not None:
         if given.warps not in WARP_COUNTS:
             raise UsageError(f"hint warps: expected one of {', '.join(map(str, WARP_COUNTS))}, got {given.warps}")
@@ -193,10 +199,15 @@ def _chosen(
         if refusal is not None:
             raise refusal
         place_operands(matrix, target, given.warps, sharing)
+        add_tiles(matrix)
         return Choice(given.warps, f"option warps={given.warps}"), matrix
     plans = matrix_plans(entry, target, sparse_warp_counts(entry, target) or WARP_COUNTS, order, sharing)
+    for plan in plans.values():
+        add_tiles(plan)
     worker = choose_warps(entry, plans, options.warps)
     place_operands(plans[worker.value], target, worker.value, sharing)
+    # The operands that threads store in shared memory are known now.
+    add_tiles(plans[worker.value])
     return worker, plans[worker.value]
 
 

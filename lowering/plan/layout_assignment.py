@@ -44,7 +44,7 @@ def _assigned(
     layouts = Layouts()
     for op in operations:
         if op.operation not in repeated:
-            _anchor(op, plan, warps, layouts)
+            _anchor(op, plan, warps, layouts, ring_tiles=False)
     _anchor_columns(plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
@@ -57,7 +57,7 @@ def _assigned(
         _spread_rows(op, warps, layouts)
     _propagate(operations, layouts)
     for op in operations:
-        _anchor(op, plan, warps, layouts)
+        _anchor(op, plan, warps, layouts, ring_tiles=True)
     _propagate(operations, layouts)
     for value in _tiles(operations, entry):
         if value not in layouts:
@@ -101,7 +101,11 @@ def _widest_vector(tile: ir.Value) -> int:
     return max(1, 8 * VECTOR_BYTES // element_bits(tile.type.element))
 
 
-def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
+def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ring_tiles: bool) -> None:
+    """Proposes the layouts that hardware or memory fixes.
+
+    Threads read a tile of a ring in any layout, so that beside multiplies its users decide, unless with `ring_tiles`.
+    """
     name = op.operation.name
     if name in MULTIPLIES:
         result = op.operation.results[0]
@@ -113,7 +117,9 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts) -> No
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
-        if tile in plan.loads and not plan.multiplies:
+        if plan.is_ring_tile(tile) and not ring_tiles:
+            return
+        if plan.loads.get(tile) == []:
             # TMA checks the extents, so that threads read whole vectors from shared memory.
             contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
         stored = _stored_dimension(tile, plan)

@@ -23,7 +23,6 @@ from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, refusal
 from tilec.lowering.tile_to_gpu.access.tensor_modes import store_map_for
 from tilec.remarks import Remark
 
-_NOT_AN_OPERAND = "beside matrix multiplies only their operands are loaded by TMA"
 _STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
 
 
@@ -79,7 +78,7 @@ def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target
         tile = op.operation.results[0]
         if tile in plan.loads:
             return _gather_reason(op)
-        otherwise = plan.refusals.get(tile) or refusal_of_operand(op, plan) or _NOT_AN_OPERAND
+        otherwise = plan.refusals.get(tile) or refusal_of_operand(op, plan)
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:
         reason = _view_reason(op, use_tma, target) or _extent_reason(op)

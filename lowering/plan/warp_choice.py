@@ -209,7 +209,9 @@ def _placed_early(plan: MatrixPlan) -> Iterator[ir.Value]:
 
 def _peak(block: ir.Block, plan: MatrixPlan, warps: int, early: Set[ir.Value] = frozenset()) -> RegisterPeak:
     """The most registers of a thread that the values of a block, without the `early` ones, are in at once."""
-    elsewhere = (plan.folded | without_registers(plan)) - _read_together(plan)
+    # Threads read the elements of a tile of a ring where they use them (lowering/gpu/columns/order_steps.py).
+    ring_tiles = {tile for tile in plan.loads if plan.is_ring_tile(tile)}
+    elsewhere = (plan.folded | without_registers(plan) | ring_tiles) - _read_together(plan)
 
     def registers(value: ir.Value) -> int:
         return 0 if value in elsewhere else _registers_of(value, plan, warps * LANES)

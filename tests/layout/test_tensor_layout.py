@@ -25,6 +25,8 @@ from tilec.lowering.layout.tensor_layout import (
         ("lanes=128 packed", 256, 2, 64),
         ("lanes=128 packed", 128, 1, 16),
         ("lanes=64 packed", 64, 2, 32),
+        ("lanes=128 packed pieces=2 apart=32", 128, 2, 48),
+        ("lanes=128 packed pieces=4 apart=16", 128, 2, 56),
         ("lanes=128 halves", 64, 4, 32),
         ("lanes=128 halves", 64, 2, 32),
     ],
@@ -65,6 +67,26 @@ def test_halves_are_in_the_lanes_of_layout_b(warps):
     assert np.array_equal(*np.broadcast_arrays(column % (columns // 2), own * (w // 4) + r))
 
 
+@pytest.mark.parametrize("warps", [8, 16])
+def test_each_four_warps_place_a_piece_in_columns_of_sums_that_they_have_read(warps):
+    groups, columns = warps // 4, 128
+    layout = TensorLayout((128, columns), 2, 128, packed=True, pieces=groups, apart=columns // groups)
+    sums = TensorLayout((128, columns), 4, 128)
+    r, lane, w = np.ogrid[: columns // groups, :32, :warps]
+    row, column = layout.registers(warps).apply(r, lane, w)
+    row_of_sum, column_of_sum = sums.registers(warps).apply(r, lane, w)
+    assert np.array_equal(row, row_of_sum)
+    assert np.array_equal(column, column_of_sum)
+    places = np.array([layout.column_of(cell) for cell in range(columns // 2)])[column // 2]
+    assert np.array_equal(*np.broadcast_arrays(places // (columns // groups), w // 4))
+
+
+def test_pieces_are_those_of_their_warps():
+    layout = TensorLayout((128, 128), 2, 128, packed=True, pieces=2, apart=64)
+    with pytest.raises(ValueError, match="2 pieces are those of 8 warps, not 4"):
+        layout.registers(4)
+
+
 @pytest.mark.parametrize(
     ("text", "shape", "message"),
     [
@@ -73,6 +95,10 @@ def test_halves_are_in_the_lanes_of_layout_b(warps):
         ("lanes=128 packed", (128, 3), "expected rows of whole cells of 2 elements"),
         ("lanes=128", (128,), "tensor memory holds matrices"),
         ("lanes=128 halves", (128, 64), "halves have 128 lanes, 64 rows and an even number of columns"),
+        ("lanes=128 packed pieces=2 apart=15", (128, 64), "32 columns are not 2 pieces 15 columns apart"),
+        ("lanes=128 packed pieces=3 apart=32", (128, 64), "32 columns are not 3 pieces 32 columns apart"),
+        ("lanes=128 packed pieces=2 apart=64", (256, 64), "pieces are of one block of packed rows in 128 lanes"),
+        ("lanes=128 pieces=2 apart=64", (128, 64), "pieces are of one block of packed rows in 128 lanes"),
         ("lanes=64 halves", (64, 64), "halves have 128 lanes, 64 rows and an even number of columns"),
     ],
 )

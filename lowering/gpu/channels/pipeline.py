@@ -42,6 +42,8 @@ from tilec.remarks import Remark
 _ROWS_OF_A_PAIR = 256
 # The most slots of a ring, in those that it wants.
 _MOST_OF_WANTED = 2
+# One is loaded while the other is read.
+_LEAST_SLOTS = 2
 # The full and the empty barrier of a slot.
 _BARRIERS_BYTES = 2 * BARRIER_BYTES
 _PUTS = (PutBeginOp.OPERATION_NAME, *TMA_LOADS, PutCommitOp.OPERATION_NAME)
@@ -282,9 +284,15 @@ def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *,
         ]
         if not lacking:
             return
-        group = min(lacking, key=lambda group: group.slots / group.wanted)
+        group = min(lacking, key=_urgency)
         group.slots += 1
         free_bytes, free_columns = free_bytes - group.size_bytes, free_columns - group.columns
+
+
+def _urgency(group: _RingSlots) -> tuple[bool, bool, float]:
+    """The order in which rings get slots: a second one first, those of operands before those that threads read."""
+    has_two = group.slots >= _LEAST_SLOTS
+    return has_two, not has_two and all(map(is_read_by_threads, group.rings)), group.slots / group.wanted
 
 
 def is_of_tiles(channel: MakeChannelOp) -> bool:

@@ -11,7 +11,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
+from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TENSOR_CORE_OPERATIONS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadSharedRowsOp, StoreSharedOp
@@ -64,8 +64,9 @@ def set_wanted_stages(kernel: KernelOp, context: Context) -> None:
     slots = sum(plan.channels[op.channel].slot_bytes for op in rings)
     default_bytes = plan.declared_bytes + (DEFAULT_STAGES - 1) * slots
     blocks = kernel_hint(kernel, OCCUPANCY) or blocks_together(kernel, target, default_bytes, plan.tensor_columns)
+    multiplies = bool(operations_named(kernel, TENSOR_CORE_OPERATIONS))
     for op in [op for op in rings if op.wanted is None]:
-        is_streamed = is_read_by_threads(op) and not _is_read_by_rows(op)
+        is_streamed = is_read_by_threads(op) and not multiplies and not _is_read_by_rows(op)
         wanted = _streamed_stages(kernel, slots) if is_streamed else loops.wanted_stages(op, plan, blocks)
         op.operation.attributes["wanted"] = ir.IntegerAttr.get(number, min(MAXIMUM_STAGES, wanted))
 
@@ -130,7 +131,8 @@ class LoopCycles:
         loads = [load for channel in of_ring(op) for load in loads_of(channel)]
         loops = {name for name in map(self._around, loads) if name is not None} - self.outer
         if not loops:
-            return _OUTER_STAGES
+            # Threads read a tile of an outer loop once, long before the next one.
+            return 1 if is_read_by_threads(op) else _OUTER_STAGES
         # Several tiles of an iteration may be in one ring in turn.
         period = min(self.of(loop) / max(1, self._fills(op, loop)) for loop in loops) * blocks
         channel = plan.channels[op.channel]

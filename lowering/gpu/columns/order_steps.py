@@ -7,6 +7,12 @@ needs no slot precedes the wait for it.
 before:   load %s;  release;  max of %s;  exp2;  put_begin;  truncf;  store;  put_commit;  sum
 after:    load %s;  max of %s;  release;  exp2;  sum;  put_begin;  truncf;  store;  put_commit
 
+Threads read a tile that TMA has loaded where it meets another one, so that it has no registers before, and release its
+slot as late as that of tensor memory: the assembler then loads elements when they are used.
+
+before:   get %b;  load %b;  release %b;  get %s;  load %s;  addf %s, %b;  max
+after:    get %s;  get %b;  load %s;  load %b;  addf %s, %b;  max;  release %s;  release %b
+
 The tile that is stored in the slot is computed after the wait: ptxas would need registers for its elements before and
 after it. Steps keep their order, and none moves over a step of its role, so that no role waits for its own later steps.
 
@@ -17,13 +23,14 @@ threads store results of this arithmetic, a `schedule_barrier` keeps the signal 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Sequence
+from collections.abc import Sequence, Set
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
+from tilec.dialect.tile_gpu.channel import THREADS, TMA, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, ScheduleBarrierOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, ScheduleBarrierOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR
@@ -31,10 +38,13 @@ from tilec.dialect.walk import operations_in, operations_inside, owner_of, users
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.operation_role import compute_role, role_of, set_compute_role
+from tilec.lowering.gpu.ir.slots import GET
 from tilec.lowering.gpu.kernel_pass import Context
 
 _PUT, _COMMIT, _RELEASE = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _LOAD, _STORE, _REDUCE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
+_LOAD_SHARED = LoadSharedOp.OPERATION_NAME
+_WAIT = WgmmaWaitOp.OPERATION_NAME
 _SLOT = SlotOp.OPERATION_NAME
 _RENAMING = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ExtractOp, ReshapeOp, SplatOp))
 _PURE = ("arith.", "math.", MathOp.OPERATION_NAME, *_RENAMING, _REDUCE)
@@ -44,8 +54,11 @@ def order_steps(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before it is split into roles."""
     operations = operations_inside(kernel)
     order = _Order()
-    for op in [op for op in operations if op.name == _RELEASE]:
+    releases = [op for op in operations if op.name == _RELEASE]
+    for op in releases:
         _release_late(op, order)
+    for op in [op for op in releases if _ends_read(op, order)]:
+        _read_late(op, order)
     for op in [op for op in operations if op.name == _PUT and _waits(op)]:
         _compute_before(op, order)
     for op in [op for op in operations if op.name == _COMMIT and op.opview.channel.owner.opview.producer == THREADS]:
@@ -94,7 +107,9 @@ def _release_late(release: ir.Operation, order: _Order) -> None:
     if not before or before[-1].name != _LOAD or compute_role(before[-1]) != compute_role(release):
         return
     reduced = _reduction(before[-1].results[0])
-    if reduced is not None and reduced in following and all(map(_is_pure, following[: following.index(reduced)])):
+    if reduced is None or reduced not in following:
+        return
+    if all(_is_pure(op) or _is_of_read(op) for op in following[: following.index(reduced)]):
         release.move_after(reduced)
         del order[release.block]
 
@@ -102,9 +117,71 @@ def _release_late(release: ir.Operation, order: _Order) -> None:
 def _reduction(tile: ir.Value) -> ir.Operation | None:
     """The first reduction of a tile, or of a tile that is computed from its elements one by one."""
     users = users_of(tile)
-    if len(users) == 1 and interface_of(users[0].name).is_elementwise:
+    if len(users) == 1 and (interface_of(users[0].name).is_elementwise or users[0].name in _RENAMING):
         return _reduction(users[0].results[0])
     return next((user for user in users if user.name == _REDUCE), None)
+
+
+def _is_of_read(op: ir.Operation) -> bool:
+    """Whether a step gets, reads or releases a tile that TMA has loaded for threads."""
+    if op.name in (GET, _RELEASE):
+        return op.operands[0].owner.opview.producer == TMA
+    return op.name == _LOAD_SHARED
+
+
+def _ends_read(release: ir.Operation, order: _Order) -> bool:
+    """Whether a release in a loop follows the only read of a tile that TMA has loaded for threads."""
+    before, _ = order.around(release)
+    if not is_repeated(release) or not _is_of_read(release) or [op.name for op in before[-2:]] != [GET, _LOAD_SHARED]:
+        return False
+    get, load = before[-2:]
+    return get.operands[0] == release.operands[0] and load.operands[0] in get.results
+
+
+def _read_late(release: ir.Operation, order: _Order) -> None:
+    """Moves the read before a release, and arithmetic on its tile alone, to before the first use beside another tile.
+
+    The wait is then beside the one before it, and the release after the reduction of the tile, or before the next step,
+    as both end a run of instructions.
+    """
+    before, following = order.around(release)
+    if not any(op.name in (_LOAD, _WAIT) for op in (*before, *following)):
+        return
+    moved, values = [*before[-2:], release], set(before[-1].results)
+    for op in following:
+        if values.isdisjoint(_inner_operands(op)):
+            continue
+        if not _is_pure(op) or _needs_others(op, values):
+            break
+        moved.append(op)
+        values.update(op.results)
+    else:
+        return
+    if not _is_pure(op):
+        return
+    get, load, _, *arithmetic = moved
+    steps = [each for each in following[: following.index(op)] if not _is_pure(each) and each.name != _LOAD]
+    if steps:
+        get.move_after(steps[-1])
+    for each in (load, *arithmetic):
+        each.move_before(op)
+    del order[release.block]
+    _, later = order.around(op)
+    run = list(itertools.takewhile(_is_pure, later))
+    reduced = _reduction(load.results[0])
+    release.move_after(reduced if reduced is not None and reduced in run else (op, *run)[-1])
+    del order[release.block]
+
+
+def _inner_operands(op: ir.Operation) -> list[ir.Value]:
+    """The operands of an operation and of those inside of it."""
+    return [value for each in (op, *operations_inside(op)) for value in each.operands]
+
+
+def _needs_others(op: ir.Operation, values: Set[ir.Value]) -> bool:
+    """Whether an operation needs tiles of its block besides `values`."""
+    others = (owner_of(value) for value in op.operands if value not in values)
+    return any(owner is not None and owner.block == op.block for owner in others)
 
 
 def _compute_before(put: ir.Operation, order: _Order) -> None:

@@ -17,7 +17,7 @@ from tilec.dialect.tile_gpu.channel import MMA, GetOp, PutBeginOp, PutCommitOp, 
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, LoadSharedOp, LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
@@ -371,7 +371,10 @@ class _Reader:
 
 
 # Operations on elements: their instructions alternate with those of others before and after them.
-OVERLAPPED = ("arith.", "math.", MathOp.OPERATION_NAME, ReduceOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME)
+OVERLAPPED = (
+    *("arith.", "math."),
+    *(op.OPERATION_NAME for op in (MathOp, ReduceOp, LoadTensorMemoryOp, LoadSharedOp)),
+)
 # Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
 _CHANNEL_SIDES = {
     PutBeginOp.OPERATION_NAME: (True, Side.EMPTY, True),

@@ -8,17 +8,19 @@ from graphlib import TopologicalSorter
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import ReleaseOp
 from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.placed import PlaceOp
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, IotaOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
-from tilec.dialect.walk import operations_of, reached, users_of
+from tilec.dialect.walk import operations_of, owner_of, reached, users_of
+from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 
@@ -37,6 +39,7 @@ _READS_ELEMENTS = (
     *(op.OPERATION_NAME for op in (LoadGlobalOp, StoreViewOp, StoreSharedOp, StoreGlobalOp, PackOp)),
     _COPY,
 )
+_LOAD_SHARED, _RELEASE = LoadSharedOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _REDUCE = ReduceOp.OPERATION_NAME
 # The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
 _COMPARED = 2
@@ -54,7 +57,7 @@ def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
     `copied` is that of _copied_elements().
     """
     type = value.type
-    if _is_computed_again(value):
+    if _is_computed_again(value) or _is_read_where_used(value):
         return 0
     if is_register_tile(type):
         if value in copied:
@@ -134,6 +137,19 @@ def _is_computed_again(value: ir.Value) -> bool:
         elif owner.name not in _WITHOUT_REGISTERS:
             return False
     return True
+
+
+def _is_read_where_used(value: ir.Value) -> bool:
+    """Whether each element of a tile is read from its slot where it is used, as the slot is released after all uses."""
+    op = owner_of(value)
+    step = step_of_buffer(op.operands[0]) if op is not None and op.name == _LOAD_SHARED else None
+    if op is None or step is None or step.name != GET:
+        return False
+    own = [user for user in users_of(step.operands[0]) if user.name == _RELEASE and user.block == op.block]
+    released = [user for user in own if op.is_before_in_block(user)]
+    moved = reached(value, lambda part: [user.results[0] for user in users_of(part) if user.name in _RENAMED])
+    users = [user for part in moved for user in users_of(part) if user.name not in _RENAMED]
+    return len(released) == 1 and all(user.block == op.block and user.is_before_in_block(released[0]) for user in users)
 
 
 def _is_stored_in_cells(value: ir.Value) -> bool:

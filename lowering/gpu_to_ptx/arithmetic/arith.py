@@ -9,6 +9,7 @@ import numpy as np
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
 from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
 from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
@@ -199,6 +200,8 @@ def _high_half(lowering: Lowering, kind: PtxElement, a: ir.Value, b: ir.Value) -
 def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.results[0])
     name = _BITWISE[operation.name]
+    if kind.name == "i8" and bits_by_words(lowering, operation, name):
+        return
     plain = instruction(lowering, f"{name}.{kind.register_suffix} $0, $1, $2;", kind)
     each(lowering, operation, lambda a, b: combine_masks(lowering, name, a, b) or plain(a, b))
 
@@ -230,6 +233,8 @@ def shift(lowering: Lowering, operation: ir.Operation) -> None:
     """PTX ISA 9.7.8.7: the shift amount has 32 bits for every operand type."""
     kind, name = element(operation.results[0]), operation.name
     signed = name == "arith.shrsi"
+    if kind.name == "i8" and bits_by_words(lowering, operation, name.removeprefix("arith.")):
+        return
     wide = ELEMENTS["i32"] if kind.is_predicate else kind
     text = f"{'shl.b' if name == 'arith.shli' else 'shr.s' if signed else 'shr.u'}{wide.register_bits} $0, $1, $2;"
 

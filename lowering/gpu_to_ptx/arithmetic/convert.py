@@ -5,6 +5,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import floats_of_words
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import each, each_distinct, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
@@ -67,6 +68,11 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
         values = [lowering.constant(target, value) for value in (_at_least_zero(target, one), 0.0)]
         text = f"selp.{target.register_suffix} $0, $1, $2, $3;"
         each(lowering, operation, lambda a: lowering.compute(text, target.register, *values, a))
+        return
+    registers = lowering.get(operation.operands[0])
+    found = floats_of_words(lowering, target, signed, registers) if source.bits == 8 else None
+    if found is not None:
+        lowering.set(operation.results[0], found)
         return
     each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
 

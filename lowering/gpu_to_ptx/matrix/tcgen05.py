@@ -92,7 +92,8 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
             accumulator = _plus(lowering, op.accumulator, block * columns + first)
             for step in steps:
                 if lhs is None:
-                    column = block * tensor_layout(op.lhs.type).block_columns + step * STEP_BYTES // CELL_BYTES
+                    layout = tensor_layout(op.lhs.type)
+                    column = block * layout.block_columns + layout.column_of(step * STEP_BYTES // CELL_BYTES)
                     left = lowering.plus(lhs_start, column)
                 else:
                     rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)

@@ -67,6 +67,7 @@ def _address(lowering: Lowering, op: ir.OpView, buffer: ir.Value, layout: Tensor
         return address
     group = lowering.compute("shr.u32 $0, $1, $2;", "i32", lowering.warp, 2)
     own = layout.block_columns // (lowering.warps // 4)
+    own = layout.apart if layout.pieces > 1 else own
     return lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", group, own, address)
 
 

@@ -32,11 +32,19 @@ def pack(lowering: Lowering, element: PtxElement, registers: list[ir.Value]) -> 
 def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], count: int) -> list[ir.Value]:
     """Extracts the elements from packed registers."""
     _, per_register = packed_type(element, count)
+    if element.is_predicate and per_register == _BYTES_OF_A_WORD:
+        return [_is_not_zero(lowering, each, byte) for each in packed for byte in range(per_register)]
     registers = [register for each in packed for register in _elements(lowering, element, each, per_register)]
     if not element.is_predicate:
         return registers
     bytes_ = [lowering.compute("and.b16 $0, $1, 0xff;", "i16", register) for register in registers]
     return [lowering.compute("setp.ne.s16 $0, $1, 0;", "i1", byte) for byte in bytes_]
+
+
+def _is_not_zero(lowering: Lowering, word: ir.Value, byte: int) -> ir.Value:
+    """Whether a byte of a word has a bit."""
+    bits = lowering.compute(f"and.b32 $0, $1, {0xFF << 8 * byte:#x};", "i32", word)
+    return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", bits)
 
 
 def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:

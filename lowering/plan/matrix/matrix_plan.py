@@ -180,6 +180,10 @@ class MatrixPlan:
         multiply = self.multiplies.get(result)
         return None if multiply is None else multiply.unit
 
+    def is_ring_tile(self, tile: ir.Value) -> bool:
+        """Whether threads alone read a tile that TMA loads, beside multiplies."""
+        return bool(self.multiplies) and self.loads.get(tile) == []
+
 
 # The results of `contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
 _Known = dict[tuple[ir.Value, int, MatrixUnit, bool], tuple[int, TensorMap] | str]

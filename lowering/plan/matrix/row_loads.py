@@ -15,7 +15,7 @@ from tilec.dialect.cuda_tile.type_rules import PADDING_VALUES
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
-from tilec.lowering.kernel_hints import allows_tma
+from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
@@ -40,7 +40,7 @@ def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dic
     """For each tile that an entry without multiplies loads, the map of a ring that TMA fills, or why there is none."""
     loads = operations_named(entry, (_LOAD,))
     maps = {load.operation.results[0]: row_map(load, target, order) for load in loads}
-    slot = sum(_slot_bytes(tile) for tile, map in maps.items() if isinstance(map, TensorMap))
+    slot = sum(slot_bytes(tile) for tile, map in maps.items() if isinstance(map, TensorMap))
     if slot <= SLOT_LIMIT_BYTES:
         return maps
     refusal = f"the tiles that loops load have {slot} bytes, and rings of them fewer than three slots"
@@ -49,17 +49,22 @@ def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dic
 
 def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> TensorMap | str:
     """The map of a load whose tile threads read from a ring, or the reason why they load it themselves."""
-    if order is None:
-        return "TMA is switched off"
-    if not allows_tma(load, target):
-        return "hint allow_tma=False"
-    map = tensor_map_for(load.view)
-    if isinstance(map, str):
+    map = tma_row_map(load, target, order)
+    if isinstance(map, str) or order is None:
         return map
     return _refusal(load, order) or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
 
 
-def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
+def tma_row_map(
+    load: ir.OpView, target: Target, order: MemoryOrder | None, *, predicates: bool = False
+) -> TensorMap | str:
+    """The map of a load, or why TMA may not make it; without TMA `order` is None, i1 are bytes with `predicates`."""
+    refusal = tma_refusal(load, target, order is not None)
+    return tensor_map_for(load.view, predicates=predicates) if refusal is None else refusal
+
+
+def waiting_reason(load: ir.OpView, order: MemoryOrder) -> str | None:
+    """Why a load cannot run ahead of the threads that read its tile; None if it can."""
     if not in_loop(load):
         return "it is outside of loops, where no load can run ahead"
     if per_byte(load.view.type.element) > 1:
@@ -68,9 +73,14 @@ def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
         return "the load is ordered with other accesses, or a branch or an exit may skip it"
     if not has_known_position(load):
         return _UNKNOWN_POSITION
-    if _slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
-        return f"a ring of tiles of {_slot_bytes(load.operation.results[0])} bytes has fewer than two slots"
     return None
+
+
+def _refusal(load: ir.OpView, order: MemoryOrder) -> str | None:
+    reason = waiting_reason(load, order)
+    if reason is None and slot_bytes(load.operation.results[0]) > SLOT_LIMIT_BYTES // 2:
+        return f"a ring of tiles of {slot_bytes(load.operation.results[0])} bytes has fewer than two slots"
+    return reason
 
 
 def _threads_are_faster(load: ir.OpView, target: Target) -> str | None:
@@ -79,7 +89,7 @@ def _threads_are_faster(load: ir.OpView, target: Target) -> str | None:
     most_bytes = device_of(target.name).thread_loaded_kilobytes * _KILOBYTE
     size = element_bytes(load.view.type.element)
     is_wide = access_vector(load)[1] * size == VECTOR_BYTES
-    if is_wide and _slot_bytes(load.operation.results[0]) <= most_bytes:
+    if is_wide and slot_bytes(load.operation.results[0]) <= most_bytes:
         return "threads of many blocks load as fast as memory delivers; a loop over the tiles of a block uses TMA"
     return None
 
@@ -91,7 +101,8 @@ def _is_of_several_tiles(load: ir.OpView) -> bool:
     return any(producer(value, "get_num_tile_blocks") is not None for value in sources)
 
 
-def _slot_bytes(tile: ir.Value) -> int:
+def slot_bytes(tile: ir.Value) -> int:
+    """The bytes of a tile in shared memory."""
     return prod(tile.type.shape) * element_bytes(tile.type.element)
 
 
@@ -153,11 +164,23 @@ def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap
     if row * size > (swizzle_span_bytes(map.swizzle) or 0):
         map = _merged(load, replace(map, swizzle="none"), row, size)
     span = swizzle_span_bytes(map.swizzle) or min(row, MAX_BOX * map.merged) * size
-    copy_bytes, device = _slot_bytes(load.operation.results[0]) // (row * size // span), device_of(target.name)
+    copy_bytes, device = slot_bytes(load.operation.results[0]) // (row * size // span), device_of(target.name)
     least_bytes = device.tma_issue_cycles * device.hbm_bytes_per_cycle
     if copy_bytes < least_bytes and access_vector(load)[1] * size == VECTOR_BYTES:
         return f"TMA issues copies of {copy_bytes} bytes slower than memory reads them: use {least_bytes:.0f} bytes"
     return map
+
+
+def widened_row(load: ir.OpView, map: TensorMap) -> TensorMap:
+    """The map of a tile of one row without swizzle, in the widest boxes; the same map for other tiles.
+
+    The swizzle of several rows keeps threads that read different rows apart.
+    """
+    type = load.view.type
+    row = type.tile_shape[map.contiguous]
+    if prod(type.tile_shape) > row:
+        return map
+    return _merged(load, replace(map, swizzle="none"), row, element_bytes(type.element))
 
 
 def _merged(load: ir.OpView, map: TensorMap, row: int, size: int) -> TensorMap:

@@ -9,21 +9,20 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.layout.tensor_layout import TensorLayout
+from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
+from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.plan.matrix.accumulator import Accumulator
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
-from tilec.lowering.target import Target
+from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.expand.widen_operands import is_widened
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 
 # Each of four warps accesses lanes of its own.
 _WARPS_OF_LANES = 4
-# Bytes of a cell of tensor memory, which holds a sum.
-_CELL_BYTES = 4
 
 
 def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharing) -> None:
@@ -37,9 +36,10 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharin
         if used.total_with(multiply.op, layout.columns) <= target.tensor_memory_columns:
             used.add(multiply.op, layout.columns)
         else:
-            over = next(_replaced_sums(multiply, plan, warps), None)
-            if over is None:
+            over = next(_replaced_sums(multiply, plan), None)
+            if over is None or not _has_pieces(layout, warps):
                 continue
+            layout = _over(layout, over, warps)
         registers = layout.registers(warps)
         operand = replace(multiply.lhs, tensor_layout=layout, register_layout=registers, over=over, refusal=None)
         plan.multiplies[result] = replace(multiply, lhs=operand)
@@ -61,13 +61,21 @@ def _used_columns(plan: MatrixPlan, *, shares: bool) -> LoopResources:
     return used
 
 
-def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator[ir.Value]:
-    """The sums whose columns the lhs may have: read once, before it is computed, and then no longer needed.
+def _has_pieces(layout: TensorLayout, warps: int) -> bool:
+    """Whether four warps hold all columns of a row, or each four of them whole steps of the multiply."""
+    pieces = warps // _WARPS_OF_LANES
+    is_divided = layout.lanes == TENSOR_LANES and layout.blocks == 1
+    return pieces == 1 or is_divided and layout.block_columns % (pieces * STEP_BYTES // CELL_BYTES) == 0
 
-    With four warps, each thread replaces a row that it has read itself.
-    """
-    if warps != _WARPS_OF_LANES:
-        return
+
+def _over(layout: TensorLayout, sums: ir.Value, warps: int) -> TensorLayout:
+    """The layout with which each thread replaces columns that it has read itself: a row, or its warps' piece of it."""
+    pieces = warps // _WARPS_OF_LANES
+    return layout if pieces == 1 else replace(layout, pieces=pieces, apart=sums.type.shape[1] // pieces)
+
+
+def _replaced_sums(multiply: Multiply, plan: MatrixPlan) -> Iterator[ir.Value]:
+    """The sums whose columns the lhs may have: read once, before it is computed, and then no longer needed."""
     lhs, block = multiply.lhs.value, multiply.op.operation.block
     taken = [other.lhs.over for other in plan.multiplies.values() if other.lhs.over is not None]
     row_bytes = element_bytes(lhs.type.element) * lhs.type.shape[1]
@@ -76,7 +84,7 @@ def _replaced_sums(multiply: Multiply, plan: MatrixPlan, warps: int) -> Iterator
         if accumulator is None or not _is_of_one_multiply(accumulator) or sums.owner.operation.block != block:
             continue
         rows, columns = sums.type.shape
-        if sums not in taken and rows == lhs.type.shape[0] and row_bytes <= _CELL_BYTES * columns:
+        if sums not in taken and rows == lhs.type.shape[0] and row_bytes <= CELL_BYTES * columns:
             yield sums
 
 

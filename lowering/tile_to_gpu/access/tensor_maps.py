@@ -75,21 +75,30 @@ def swizzle_for(row_bytes: int) -> str:
     return next((name for span, name in _SWIZZLES if row_bytes >= span), "none")
 
 
-def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32: bool = False) -> TensorMap | str:
-    """The map for a tile view, or the reason why TMA cannot copy it."""
+def tensor_map_for(
+    view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32: bool = False, predicates: bool = False
+) -> TensorMap | str:
+    """The map for a tile view, or the reason why TMA cannot copy it; with `predicates` i1 is moved as bytes."""
     if hasattr(view.type, "sparse_dim"):
         return "rows are gathered one by one"
-    return map_of_tensor(view, swizzle, rounds_to_tf32)
+    return map_of_tensor(view, swizzle, rounds_to_tf32, predicates=predicates)
 
 
 def map_of_tensor(
-    view: ir.Value, swizzle: str | None, rounds_to_tf32: bool, paddings: Collection[str] = ("zero",)
+    view: ir.Value,
+    swizzle: str | None,
+    rounds_to_tf32: bool,
+    paddings: Collection[str] = ("zero",),
+    *,
+    predicates: bool = False,
 ) -> TensorMap | str:
     """The map of a view that is made in this kernel, by the rules for its tensor, its padding and its rows.
 
-    `paddings` are the values outside of the array that the access may have.
+    `paddings` are the values outside of the array that the access may have. With `predicates` i1 is moved as bytes.
     """
     type, tensor, moved_as = view.type, tensor_maker(view), moved_element(view.type.element)
+    if predicates and spell(type.element) == "i1":
+        moved_as = "i8"
     if moved_as is None:
         return f"element type {spell(type.element)} has no tensor map"
     fill = type.padding or "zero"

@@ -1,0 +1,133 @@
+"""Tiles that loops of multiplies load for threads, such as biases, masks and factors: TMA loads them into rings too.
+
+The role `load` has them on their way while the threads compute. The rings of operands come first: a tile has the shared
+memory that two slots of each operand leave, and threads load those for which none is left.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below, operations_named
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, refusal_of_operand
+from tilec.lowering.plan.matrix.row_loads import slot_bytes, tma_row_map, waiting_reason, widened_row
+from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
+from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
+
+_LOAD = "cuda_tile.load_view_tko"
+_SLOTS = 2
+# A tile of an outer loop, as of an epilogue, is worth no slot that the operands of the inner loop want.
+_INNER_SLOTS = 4
+# For barriers, and for the exchange of elements between threads, which the plan does not know.
+_RESERVED_BYTES = 16384
+
+
+def plan_ring_tiles(
+    plan: MatrixPlan, entry: ir.OpView, target: Target, order: MemoryOrder | None, occupancy: int
+) -> None:
+    """Adds the tiles to the loads of a plan with multiplies, in program order, and the reasons of the others.
+
+    Those that it has already are planned again: the first time it is not known which operands are in tensor memory.
+
+    Args:
+        plan: the plan.
+        entry: the entry of the plan.
+        target: the target.
+        order: the order of the accesses; None without TMA.
+        occupancy: the blocks that share the memory of an SM.
+    """
+    if not plan.multiplies:
+        return
+    for tile in [tile for tile in plan.loads if plan.is_ring_tile(tile)]:
+        del plan.loads[tile], plan.maps[tile]
+    loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
+    innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
+    room = _room(plan, entry, target, occupancy)
+    for load in operations_named(entry, (_LOAD,)):
+        tile = load.operation.results[0]
+        if tile in plan.loads or refusal_of_operand(load, plan) is not None:
+            continue
+        map = _map(load, loops, target, order)
+        is_inner = in_loop(load) and loops_around(load)[0] in innermost
+        if isinstance(map, TensorMap) and slot_bytes(tile) > (room.beside_inner if is_inner else room.beside_outer):
+            map = f"shared memory has no room for a slot of {slot_bytes(tile)} bytes beside the operands of multiplies"
+        if isinstance(map, str):
+            plan.refusals[tile] = map
+            continue
+        plan.loads[tile], plan.maps[tile] = [], map
+        room.take(slot_bytes(tile))
+
+
+def _map(load: ir.OpView, loops: set[ir.Operation], target: Target, order: MemoryOrder | None) -> TensorMap | str:
+    map = tma_row_map(load, target, order, predicates=True)
+    if isinstance(map, str) or order is None:
+        return map
+    if in_loop(load) and loops.isdisjoint(loops_around(load)):
+        return "beside matrix multiplies only the loops of multiplies load tiles ahead"
+    return waiting_reason(load, order) or widened_row(load, map)
+
+
+@dataclass
+class _Room:
+    """Bytes of shared memory.
+
+    Attributes:
+        rings: the bytes of a slot of each ring of operands.
+        free: the bytes beside tiles that are always in memory, without the rings of operands.
+        reserved: the bytes of these that staging buffers and exchanges need, unless the rings are deeper.
+        in_tensor_memory: whether accumulators are in tensor memory, where the next one is beside an epilogue.
+    """
+
+    rings: int
+    free: int
+    reserved: int
+    in_tensor_memory: bool
+
+    @property
+    def beside_inner(self) -> int:
+        """The bytes for a tile of the innermost loop, beside two slots of each ring, or one if there is only one."""
+        deep = _SLOTS if _SLOTS * self.rings <= self.free else 1
+        return min(self.free - deep * self.rings, self.free - self.rings - self.reserved)
+
+    @property
+    def beside_outer(self) -> int:
+        """The bytes for a tile of an outer loop, which may be that of two roles (alternate_tiles.py)."""
+        roles = 1 if self.in_tensor_memory else 2
+        return (self.free - _INNER_SLOTS * self.rings - roles * self.reserved) // roles
+
+    def take(self, size_bytes: int) -> None:
+        """Gives bytes to a tile."""
+        self.free -= size_bytes
+
+
+def _room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> _Room:
+    in_rings = sum(slot_bytes(tile) for tile in plan.loads if in_loop(tile.owner.opview))
+    always = sum(slot_bytes(tile) for tile in plan.loads) - in_rings + sum(map(slot_bytes, _stored_operands(plan)))
+    free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
+    in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
+    return _Room(in_rings, free, reserved, in_tensor_memory)
+
+
+def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
+    """The operands that threads store in shared memory."""
+    operands = (each for multiply in plan.multiplies.values() for each in (multiply.lhs, multiply.rhs))
+    return {
+        operand.value: None
+        for operand in operands
+        if operand.map is None and operand.register_layout is None and operand.tensor_layout is None
+    }
+
+
+def _staged_bytes(entry: ir.OpView) -> Iterator[int]:
+    """The bytes of the tiles that TMA may store in each iteration of a loop; others have the memory of rings."""
+    for op in operations_below(entry):
+        if op.operation.name in BULK_ORDERS and in_loop(op):
+            type = op.view.type
+            yield min(STAGING_LIMIT_BYTES, prod(type.tile_shape) * element_bytes(type.element))
