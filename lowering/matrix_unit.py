@@ -133,9 +133,8 @@ def _tcgen05_refusal(rows: int, columns: int, warps: int) -> str | None:
     if rows != 64 and rows % 128:
         return f"tcgen05 needs 64 or a multiple of 128 rows, the accumulator has {rows}"
     least = TCGEN05_LEAST_COLUMNS if rows != 64 else 8 * (warps // WARPS_OF_A_GROUP)
-    if columns < least:
-        return f"tcgen05 needs at least {least} columns, the accumulator has {columns}"
-    # Wider accumulators are those of several instructions.
+    if not least <= columns <= MAXIMUM_COLUMNS:
+        return f"tcgen05 needs {least} to {MAXIMUM_COLUMNS} columns, the accumulator has {columns}"
     if columns * max(1, rows // 128) > TENSOR_MEMORY_COLUMNS:
         return (
             f"an accumulator of {rows}x{columns} needs more than the {TENSOR_MEMORY_COLUMNS} columns of tensor memory"

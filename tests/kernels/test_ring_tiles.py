@@ -151,8 +151,8 @@ def test_weights_with_zero_points(groups: int, target: str) -> None:
 
 def test_parts_that_threads_store_as_operands_have_no_ring() -> None:
     """Without a unit for block scaling each 32 elements along K are an operand of their own."""
-    signature = "A: float8_e4m3fn[?,?], SA: float8_e8m0fnu[?,?], B: float8_e4m3fn[?,?], SB: float8_e8m0fnu[?,?], C: f32[?,?]"
-    signature += ", tm=128, tn=64, tk=128, block=32, packed=1"
+    operands = "A: float8_e4m3fn[?,?], SA: float8_e8m0fnu[?,?], B: float8_e4m3fn[?,?], SB: float8_e8m0fnu[?,?]"
+    signature = f"{operands}, C: f32[?,?], tm=128, tn=64, tk=128, block=32, packed=1"
     made = ct.compile(block_scaling.matmul, target="sm_90a", signature=signature, stop="gpu-raw")
     reason = "threads load ahead a tile whose parts they store as operands of multiplies"
     assert any(reason in str(remark) for remark in made.remarks)

@@ -5,8 +5,6 @@ The copies of scale factors and metadata are those of PTX ISA 9.7.16.9.2, 9.7.16
 
 from __future__ import annotations
 
-import itertools
-
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
@@ -20,7 +18,7 @@ from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand,
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.layout.tensor_layout import CELL_BYTES
-from tilec.lowering.matrix_unit import MAXIMUM_COLUMNS, STEP_BYTES, TCGEN05_DESCRIPTOR
+from tilec.lowering.matrix_unit import STEP_BYTES, TCGEN05_DESCRIPTOR
 from tilec.lowering.target import TENSOR_LANES
 
 # PTX ISA 9.7.16.4.2: formats of A and B within their kind, and formats of D.
@@ -73,8 +71,7 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     formats = operand_format(op.kind, op.lhs_unsigned), operand_format(rhs_kind(op), op.rhs_unsigned)
     mn_major = lhs is not None and not lhs.is_k_major, not rhs.is_k_major
     ctas = CTAS_OF_A_PAIR if op.pair else 1
-    part = min(columns, MAXIMUM_COLUMNS)
-    bits = instruction_descriptor(formats, str(buffer.element), ctas * block_rows, part, *mn_major)
+    bits = instruction_descriptor(formats, str(buffer.element), ctas * block_rows, columns, *mn_major)
     instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
     lhs_start = lowering.scalar(op.lhs)
     if lhs is not None:
@@ -88,8 +85,8 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4{lanes}, $5;"
     steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
-        for block, first in itertools.product(range(rows // block_rows), range(0, columns, part)):
-            accumulator = _plus(lowering, op.accumulator, block * columns + first)
+        for block in range(rows // block_rows):
+            accumulator = _plus(lowering, op.accumulator, block * columns)
             for step in steps:
                 if lhs is None:
                     layout = tensor_layout(op.lhs.type)
@@ -98,7 +95,7 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                 else:
                     rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
                     left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
-                right = moved(lowering, rhs_start, rhs.row_offset(first) + rhs.step_offset(step))
+                right = moved(lowering, rhs_start, rhs.step_offset(step))
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
                 b.execute(text, (), elected, accumulator, left, right, instruction, accumulate, *skipped)
 
