@@ -22,6 +22,8 @@ MAXIMUM_COLUMNS = 256
 # The smallest N of tcgen05 that tilec uses with 128 rows.
 TCGEN05_LEAST_COLUMNS = 16
 WARPS_OF_A_GROUP = 4
+# The 16-bit elements of a row of the widest swizzle (PTX ISA 5.5.7).
+_PANEL_COLUMNS = 64
 # The products along K that are summed before the sum is added to the accumulator in f32, as by NVIDIA's tileiras 13.5.
 PROMOTED_ELEMENTS = 128
 
@@ -160,7 +162,8 @@ def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
     if rows % 64:
         return f"wgmma needs a multiple of 64 rows, the accumulator has {rows}"
     groups = groups_along_columns(rows, warps)
-    least, most = groups * 8, groups * MAXIMUM_COLUMNS
+    # The columns of a warpgroup start at a panel of an rhs that is contiguous along N.
+    least, most = 8 if groups == 1 else groups * _PANEL_COLUMNS, groups * MAXIMUM_COLUMNS
     if not least <= columns <= most:
         return f"wgmma by {warps} warps needs {least} to {most} columns, the accumulator has {rows}x{columns}"
     return None

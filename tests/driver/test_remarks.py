@@ -88,7 +88,7 @@ def test_slower_matrix_unit_is_a_remark_at_the_multiply():
     compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(32, 32, 32), stop="gpu")
     (remark,) = [remark for remark in compiled.remarks if remark.topic == "matrix-unit"]
     assert remark.message == (
-        "the multiply is done by mma.sync: wgmma by 4 warps needs a multiple of 64 rows, the accumulator has 32"
+        "the multiply is done by mma.sync: wgmma needs a multiple of 64 rows, the accumulator has 32"
     )
     assert "acc = ct.mma(" in str(remark)
 
@@ -272,13 +272,13 @@ def test_loads_that_cannot_run_ahead_are_a_remark_unless_a_hint_asks_for_it(targ
 
 
 def test_hints_that_cannot_be_followed_are_remarks():
-    kernel = ct.kernel(occupancy=4, num_worker_warps=16)(matmul)
-    compiled = ct.compile(kernel, target="sm_90a", signature=MATMUL.format(128, 256, 64), stop="cubin")
+    kernel = ct.kernel(occupancy=16, num_worker_warps=16)(matmul)
+    compiled = ct.compile(kernel, target="sm_90a", signature=MATMUL.format(64, 16, 64), stop="cubin")
     hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
     assert hints == [
         "num_worker_warps=16 is not followed: the matrix instructions would lack registers, or rows for each warp; "
-        "8 are used",
-        "occupancy=4 is not followed: 4 blocks of 9 warps leave 56 registers per thread of 155",
+        "4 are used",
+        "occupancy=16 is not followed: 16 blocks of 5 warps leave 24 registers per thread of 41",
     ]
     assert ".minnctapersm 1\n" in compiled.ptx
 
@@ -352,7 +352,7 @@ def converted(A, B, C):
 
 def test_a_loop_whose_operands_threads_load_is_a_remark():
     """On sm_100a role `mma` issues the multiplies, on sm_90a the threads that load."""
-    signature = "A: f32[?,?], B: f32[?,?], C: f32[?,?%4]"
+    signature = "A: f32[?,?] strides (65,1), B: f32[?,?] strides (65,1), C: f32[?,?%4]"
     found = remarks(converted, signature, target="sm_90a")
     message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
     assert [each for each in found if each[0] == "roles"] == [("roles", message)]

@@ -156,7 +156,7 @@ def test_warpgroups(name: str, shape: str, rows: int) -> None:
 
 
 def test_8_warps_need_128_rows() -> None:
-    reason = "wgmma by 8 warps needs a multiple of 128 rows, the accumulator has 64"
+    reason = "sparse wgmma by 8 warps needs a multiple of 128 rows, the accumulator has 64"
     assert reasons(compiled(KINDS["f16"], (64, 64, 64), "sm_90a", hints={"warps": 8})) == [reason]
     check(KINDS["f16"], ((64, 64, 64), (64, 64, 128)), "sm_90a", hints={"warps": 8})
 

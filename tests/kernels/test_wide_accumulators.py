@@ -86,3 +86,17 @@ def test_sums_that_a_loop_scales(target, random, rows):
     args = (A, B, np.zeros(exact.shape, np.float32), rows, WIDTH)
     for (found,) in run_everywhere(scaled_sums, (2,), args, (2,), target=target, hints={}):
         assert np.array_equal(found, exact)
+
+
+@pytest.mark.parametrize("order", ["K contiguous", "N contiguous"])
+@pytest.mark.parametrize("warps", [8, 16])
+@pytest.mark.parametrize("columns", [64, 128, 256, 512])
+def test_warpgroups_side_by_side(random, columns, warps, order):
+    """On sm_90a 64 rows leave columns to all warpgroups but the first, or mma.sync multiplies."""
+    A, B = integers(random, (72, 136), np.float16), integers(random, (136, columns + 40), np.float16)
+    exact = A.astype("i8") @ B.astype("i8")
+    B = np.asfortranarray(B) if order == "K contiguous" else B
+    args = (A, B, np.zeros(exact.shape, np.float32), 64, columns, 64)
+    hints = {"warps": warps}
+    for (found,) in run_everywhere(matrix_kernels.product, (2, 2), args, (2,), target="sm_90a", hints=hints):
+        assert np.array_equal(found, exact)

@@ -21,6 +21,7 @@ SEEDS = range(20)
 TILE = 64
 DEPTH = 4 * TILE
 _FENCE = re.compile(r"\s*fence\.proxy\.async\S*;")
+_STORE = re.compile(r".*st\.shared.*;")
 _ARRIVE = re.compile(r".*mbarrier\.arrive\.(?!expect_tx).*;")
 
 
@@ -37,11 +38,12 @@ def product():
 
 
 def _fences_moved_behind_arrivals(ptx: str) -> list[str]:
-    """One copy of the PTX per fence within three lines before an arrival, with this fence moved after the arrival."""
+    """One copy of the PTX per fence between a store and an arrival, with this fence moved after the arrival."""
     lines = ptx.splitlines()
     moved = []
     for number, line in enumerate(lines):
-        if not _FENCE.match(line):
+        # Other fences precede releases of slots that threads have only read.
+        if not _FENCE.match(line) or not any(map(_STORE.match, lines[number - 3 : number])):
             continue
         after = next((i for i in range(number + 1, number + 4) if _ARRIVE.match(lines[i])), None)
         if after is not None:

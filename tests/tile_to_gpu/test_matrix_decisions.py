@@ -196,7 +196,7 @@ def test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms():
         ((64, 8, 32), 8, "sm_100a", "tcgen05 needs 16 to 256 columns, the accumulator has 8"),
         ((128, 64, 8), 4, "sm_100a", "tcgen05 reads 32 bytes along K, the operands have 8 elements of f16"),
         ((32, 32, 32), 4, "sm_90a", "wgmma needs a multiple of 64 rows, the accumulator has 32"),
-        ((64, 8, 32), 8, "sm_90a", "wgmma by 8 warps needs 16 to 512 columns, the accumulator has 64x8"),
+        ((64, 64, 32), 8, "sm_90a", "wgmma by 8 warps needs 128 to 512 columns, the accumulator has 64x64"),
         ((64, 4, 32), 4, "sm_90a", "wgmma by 4 warps needs 8 to 256 columns, the accumulator has 64x4"),
     ],
 )

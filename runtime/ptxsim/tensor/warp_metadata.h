@@ -8,8 +8,8 @@ namespace ptxsim {
 
 class Warp;
 
-/// Decodes the metadata, operand `first`, and the selector after it. Returns the selector, which chooses the two threads
-/// of each four that hold the metadata; of 8-bit elements all four hold it.
+/// Decodes the metadata, operand `first`, and the selector after it. Returns the selector, which chooses the two
+/// threads of each four that hold the metadata; of 8-bit elements all four hold it.
 int32_t decode_warp_metadata(Decoder &decoder, size_t first, NumberFormat format);
 
 /// The metadata of 16 rows of A with `kept` elements each. Each quad of threads has that of the rows r and r + 8. Of
