@@ -18,6 +18,7 @@ from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
 from tilec.lowering.target import TENSOR_LANES, Target
+from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile.expand.widen_operands import is_widened
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes, per_byte
 
@@ -37,7 +38,7 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharin
             used.add(multiply.op, layout.columns)
         else:
             over = next(_replaced_sums(multiply, plan), None)
-            if over is None or not _has_pieces(layout, warps):
+            if over is None or not _has_pieces(multiply, layout, warps):
                 continue
             layout = _over(layout, over, warps)
         registers = layout.registers(warps)
@@ -61,11 +62,16 @@ def _used_columns(plan: MatrixPlan, *, shares: bool) -> LoopResources:
     return used
 
 
-def _has_pieces(layout: TensorLayout, warps: int) -> bool:
-    """Whether four warps hold all columns of a row, or each four of them whole steps of the multiply."""
+def _has_pieces(multiply: Multiply, layout: TensorLayout, warps: int) -> bool:
+    """Whether four warps hold all columns of a row, or each four of them whole steps of the multiply, in a loop.
+
+    Outside of loops, accumulators of multiplies one after the other share their columns instead.
+    """
     pieces = warps // _WARPS_OF_LANES
-    is_divided = layout.lanes == TENSOR_LANES and layout.blocks == 1
-    return pieces == 1 or is_divided and layout.block_columns % (pieces * STEP_BYTES // CELL_BYTES) == 0
+    if pieces == 1:
+        return True
+    is_divided = layout.lanes == TENSOR_LANES and layout.blocks == 1 and in_loop(multiply.op)
+    return is_divided and layout.block_columns % (pieces * STEP_BYTES // CELL_BYTES) == 0
 
 
 def _over(layout: TensorLayout, sums: ir.Value, warps: int) -> TensorLayout:
