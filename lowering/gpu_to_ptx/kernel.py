@@ -38,6 +38,7 @@ _OP_GROUPS = {
         "atomic",
         "channel",
         "copy",
+        "fences",
         "memory",
         "multimem",
         "shared_memory",

@@ -1,9 +1,9 @@
-"""Loads and stores of register tiles in shared-memory buffers; elements of 4 bits are accessed as bytes."""
+"""Shared-memory buffers, and loads and stores of register tiles in them; elements of 4 bits are accessed as bytes."""
 
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
+from tilec.dialect.tile_gpu.memory import LoadSharedOp, SharedOp, StoreSharedOp, ViewBufferOp
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.gpu.memory.shared_plan import shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import signed
@@ -24,6 +24,17 @@ _ROW = (2, 4, 8)
 _ROW_BITS = len(_ROW)
 # An instruction stores up to four matrices.
 _MAXIMUM_MATRIX_BITS = LANE_BITS - _ROW_BITS
+
+
+@lowers(SharedOp)
+def _shared(lowering: Lowering, operation: ir.Operation) -> None:
+    result = operation.results[0]
+    lowering.set(result, [lowering.shared_address(lowering.plan.buffers[result])])
+
+
+@lowers(ViewBufferOp)
+def _view_buffer(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.set(operation.results[0], lowering.get(operation.operands[0]))
 
 
 @lowers(LoadSharedOp)

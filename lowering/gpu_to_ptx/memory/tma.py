@@ -8,22 +8,11 @@ from dataclasses import replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PAIR
-from tilec.dialect.tile_gpu.memory import (
-    AcquiredOp,
-    BarrierOp,
-    FenceAcquiredOp,
-    FenceAliasOp,
-    FenceAsyncOp,
-    ScheduleBarrierOp,
-    SharedOp,
-    StoreWaitOp,
-    ViewBufferOp,
-)
+from tilec.dialect.tile_gpu.memory import StoreWaitOp
 from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
-from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
 from tilec.lowering.gpu_to_ptx.registers.cluster import (
     address_in_cta,
@@ -287,51 +276,6 @@ def _store_wait(lowering: Lowering, operation: ir.Operation) -> None:
     read = "read" in operation.attributes
     with lowering.issuing() as elected:
         lowering.b.execute(f"@$0 cp.async.bulk.wait_group{'.read' if read else ''} 0;", (), elected)
-
-
-@lowers(FenceAsyncOp)
-def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
-    lowering.b.execute(FENCE_ASYNC)
-    if "global_memory" in operation.attributes:
-        lowering.b.execute("fence.proxy.async.global;")
-
-
-@lowers(AcquiredOp)
-def _acquired(lowering: Lowering, operation: ir.Operation) -> None:
-    lowering.set(operation.results[0], [lowering.constant(_INDEX, 0)])
-
-
-@lowers(FenceAcquiredOp)
-def _fence_acquired(lowering: Lowering, _operation: ir.Operation) -> None:
-    # PTX ISA 9.7.13.4: TMA reads through the async proxy, the acquire orders accesses of the generic one.
-    lowering.b.execute("fence.proxy.async.global;")
-
-
-@lowers(FenceAliasOp)
-def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
-    lowering.b.execute("fence.proxy.alias;")
-
-
-@lowers(ScheduleBarrierOp)
-def _schedule_barrier(lowering: Lowering, _operation: ir.Operation) -> None:
-    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
-    lowering.b.execute("pmevent.mask 0;")
-
-
-@lowers(BarrierOp)
-def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
-    lowering.barrier()
-
-
-@lowers(SharedOp)
-def _shared(lowering: Lowering, operation: ir.Operation) -> None:
-    result = operation.results[0]
-    lowering.set(result, [lowering.shared_address(lowering.plan.buffers[result])])
-
-
-@lowers(ViewBufferOp)
-def _view_buffer(lowering: Lowering, operation: ir.Operation) -> None:
-    lowering.set(operation.results[0], lowering.get(operation.operands[0]))
 
 
 def _store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:

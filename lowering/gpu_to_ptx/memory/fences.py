@@ -1,0 +1,50 @@
+"""Fences between proxies (PTX ISA 9.7.13.4) and barriers of the threads of a role."""
+
+from __future__ import annotations
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import (
+    AcquiredOp,
+    BarrierOp,
+    FenceAcquiredOp,
+    FenceAliasOp,
+    FenceAsyncOp,
+    ScheduleBarrierOp,
+)
+from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
+from tilec.lowering.gpu_to_ptx.registers.elements import element_named
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+
+
+@lowers(FenceAsyncOp)
+def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.b.execute(FENCE_ASYNC)
+    if "global_memory" in operation.attributes:
+        lowering.b.execute("fence.proxy.async.global;")
+
+
+@lowers(AcquiredOp)
+def _acquired(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.set(operation.results[0], [lowering.constant(element_named("i32"), 0)])
+
+
+@lowers(FenceAcquiredOp)
+def _fence_acquired(lowering: Lowering, _operation: ir.Operation) -> None:
+    # PTX ISA 9.7.13.4: TMA reads through the async proxy, the acquire orders accesses of the generic one.
+    lowering.b.execute("fence.proxy.async.global;")
+
+
+@lowers(FenceAliasOp)
+def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
+    lowering.b.execute("fence.proxy.alias;")
+
+
+@lowers(ScheduleBarrierOp)
+def _schedule_barrier(lowering: Lowering, _operation: ir.Operation) -> None:
+    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
+    lowering.b.execute("pmevent.mask 0;")
+
+
+@lowers(BarrierOp)
+def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.barrier()
