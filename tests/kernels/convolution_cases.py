@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import convolution_kernels
 import ml_dtypes
 import numpy as np
+from compare import backends
 from direct_convolution import conv_forward, output_extents
 from pairwise import covering_rows
 
+import tilec
+from tilec import Compiled
 from tilec.language.kernel import Kernel
 from tilec.runtime.arguments import ArrayArgument
 from tilec.signature import Signature
@@ -222,6 +225,24 @@ class Problem:
             laid_out(self.x, case.layout), np.ascontiguousarray(memory), laid_out(result, case.result_layout),
             *constants, *tile, case.mode, case.by_filter, case.persistent,
         )  # fmt: skip
+
+
+def results_everywhere(problem: Problem, kernel: Compiled, seeds: Iterable[int]) -> list[np.ndarray]:
+    """The result of the simulator for each seed, then of the interpreter."""
+    case, results = problem.case, []
+    for backend, settings in backends(seeds):
+        images, filters, result, *others = problem.arguments()
+        stored = laid_out(np.full(result.shape, 99, result.dtype), case.result_layout)
+        tilec.run(kernel, case.grid(), (images, filters, stored, *others), backend=backend, **settings)
+        results.append(stored)
+    return results
+
+
+def assert_exact_everywhere(problem: Problem, kernel: Compiled, seeds: Iterable[int]) -> None:
+    """Compares bit for bit; a float16 result is the sum in float32, rounded once."""
+    exact = problem.exact.astype(np.float32)
+    for result in results_everywhere(problem, kernel, seeds):
+        np.testing.assert_array_equal(result, exact.astype(result.dtype), str(problem.case))
 
 
 def integer_problem(case: Case) -> Problem:

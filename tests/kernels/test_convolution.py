@@ -19,13 +19,14 @@ from convolution_cases import (
     PARAMETERS,
     Case,
     Problem,
+    assert_exact_everywhere,
     covering_cases,
     integer_problem,
     is_possible,
     kernel_of,
-    laid_out,
     normal_problem,
     path_of,
+    results_everywhere,
     signature_of,
 )
 from pairwise import all_pairs, pairs_of
@@ -60,24 +61,8 @@ def compiled(case: Case, target: str, arguments: tuple[Any, ...]) -> tilec.Compi
     return kernel
 
 
-def results(problem: Problem, target: str, seeds: Iterable[int]) -> list[np.ndarray]:
-    """The result of the simulator for each seed, then of the interpreter."""
-    case, arguments = problem.case, problem.arguments()
-    kernel = compiled(case, target, arguments)
-    found = []
-    for backend, settings in backends(seeds):
-        result = laid_out(np.full(arguments[2].shape, 99, arguments[2].dtype), case.result_layout)
-        tilec.run(kernel, case.grid(), (*arguments[:2], result, *arguments[3:]), backend=backend, **settings)
-        found.append(result)
-    return found
-
-
 def check(problem: Problem, target: str, seeds: Iterable[int]) -> None:
-    """Compares integers bit for bit."""
-    exact = problem.exact.astype(np.float32)
-    for result in results(problem, target, seeds):
-        # A float16 result is the sum in float32, rounded once.
-        np.testing.assert_array_equal(result, exact.astype(result.dtype), str(problem.case))
+    assert_exact_everywhere(problem, compiled(problem.case, target, problem.arguments()), seeds)
 
 
 def test_cases_cover_all_pairs_of_values() -> None:
@@ -151,7 +136,7 @@ def lost(case: Case, target: str) -> float:
 def test_rounding(kind: str, target: str) -> None:
     case = Case(kind=kind, channels=40, outputs=11, by_filter=True, stride=2, dilation=2)
     problem = normal_problem(case)
-    for result in results(problem, target, SEEDS[:2]):
+    for result in results_everywhere(problem, compiled(problem.case, target, problem.arguments()), SEEDS[:2]):
         assert_within(result, problem.exact, lost(case, target) * problem.magnitude)
 
 

@@ -16,11 +16,11 @@ from convolution_cases import (
     PARAMETERS,
     Case,
     Problem,
+    assert_exact_everywhere,
     covering_cases,
     integer_problem,
     is_possible,
     kernel_of,
-    laid_out,
     signature_of,
 )
 from direct_convolution import conv_forward
@@ -89,12 +89,7 @@ def check(case: Case, target: str, seeds: Any) -> None:
         return
     kernel = compiled(problem, target)
     assert kernel.ptx.count(".im2col.") and "load through the im2col view" not in str(kernel.remarks)
-    exact = problem.exact.astype(np.float32)
-    for backend, settings in backends(seeds):
-        arguments = problem.arguments()
-        result = laid_out(np.full(arguments[2].shape, 99, arguments[2].dtype), case.result_layout)
-        tilec.run(kernel, case.grid(), (*arguments[:2], result, *arguments[3:]), backend=backend, **settings)
-        np.testing.assert_array_equal(result, exact.astype(result.dtype), str(case))
+    assert_exact_everywhere(problem, kernel, seeds)
 
 
 def test_most_cases_fit() -> None:
