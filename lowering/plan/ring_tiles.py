@@ -36,7 +36,7 @@ def plan_ring_tiles(
 ) -> None:
     """Adds the tiles to the loads of a plan with multiplies, in program order, and the reasons of the others.
 
-    Those that it has already are planned again: the first time it is not known which operands are in tensor memory.
+    A second call plans the tiles again: operands in tensor memory leave them more shared memory.
 
     Args:
         plan: the plan.
