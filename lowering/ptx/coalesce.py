@@ -32,7 +32,7 @@ def coalesce(program: Program, flow: Flow, live: Liveness) -> list[int]:
 def _affinities(program: Program, flow: Flow, live: Liveness) -> list[list[Affinity]]:
     """Affinities by loop depth, deepest first because moves cost most there; at each depth ties before branches.
 
-    Those of registers that a multiply in flight writes precede all others: a move between would read them too early.
+    Affinities of registers that a multiply in flight writes precede all others: a move between would read too early.
     """
     in_flight: list[Affinity] = []
     ties: dict[int, list[Affinity]] = {}

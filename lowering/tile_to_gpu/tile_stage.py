@@ -94,7 +94,7 @@ def _tile_facts(entry: ir.OpView, target: Target, options: CompileOptions, shape
         # Accumulators in registers leave no others for a second chain, and a cluster divides the rows itself.
         splits_chains=ctas == 1 and not accumulates_in_registers(target),
         # Threads of a narrow pair do not have whole rows: columns of them are in some warps only.
-        # Those of a cluster that divides columns are divided with these (lowering/plan/cluster_division.py).
+        # Where a cluster divides columns, cluster_division.py divides the stores with them.
         divides_stores=shape.columns == 1 and not multiplies_in_narrow_pairs(entry, ctas, target, options),
         divides_depth=not asks_for_slots(entry, target, options),
         shared_bytes=target.shared_bytes,

@@ -90,7 +90,7 @@ def test_product(target, random, shape, ctas):
     A, B = random.integers(-3, 4, (m, k)).astype("f2"), random.integers(-3, 4, (k, n)).astype("f2")
     args = (A, B, np.zeros((m, n), np.float32), 3, 128, 128, 64)
     hints = {} if ctas == 1 else {"num_ctas": ctas}
-    # Those of A and B in the loop; a larger tile is several boxes.
+    # The loop prefetches a tile of A and one of B, each as at least one box.
     assert compiled(product, args, target, **hints).ptx.count(f"{COPY}.2d.L2.global.tile") >= 2
     for (found,) in run_everywhere(product, (2, 2), args, (2,), target=target, hints=hints, seeds=range(4)):
         assert np.array_equal(found, A.astype("f4") @ B.astype("f4"))

@@ -315,8 +315,8 @@ SHAPES = (
     ),
     Part(
         "Table 12: scale factors",
-        "Factors are ue8m0 (powers of two) or ue4m3, one per 32 or 16 elements along K. Those of A and B are in tensor "
-        "memory, to which `tcgen05.cp.32x128b.warpx4` copies them.",
+        "Factors are ue8m0 (powers of two) or ue4m3, one per 32 or 16 elements along K. The factors of A and B are in "
+        "tensor memory, to which `tcgen05.cp.32x128b.warpx4` copies them.",
         drawings.factors(),
         columns=("type", "factor", "elements"),
         rows=(

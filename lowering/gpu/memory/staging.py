@@ -1,4 +1,4 @@
-"""Staging buffers: the tiles that TMA stores. Those of a role share memory: each waits for the store before it."""
+"""Staging buffers: the tiles that TMA stores. Buffers of a role share memory: each waits for the store before it."""
 
 from __future__ import annotations
 

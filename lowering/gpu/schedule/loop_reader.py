@@ -71,7 +71,7 @@ class LoopReader:
         self.puts: defaultdict[ir.Value, list[Round]] = defaultdict(list)
         self.gets: defaultdict[ir.Value, list[Round]] = defaultdict(list)
         self.rounds: dict[ir.Value, Round] = {}
-        # Those from which operations that count as none read a value.
+        # The rounds whose slots are read by operations that are not nodes of the graph.
         self.read_from: dict[ir.Value, Round] = {}
         # For each place its newest hand-over to this role, and the accesses since the newest one by this role.
         self.taken: dict[ir.Value, ir.Value] = {}

@@ -1,7 +1,7 @@
 """Comparisons of the numbers of elements with one bound: words whose bits are the results of 32 elements.
 
-The numbers of the elements of a thread are the number of its first one, t, plus constants in ascending order. Those
-below a bound are the first m of them, so that two instructions make a word of results. A test of a bit per element then
+The numbers of the elements of a thread are the number of its first one, t, plus constants in ascending order. The
+numbers below a bound are the first m, so that two instructions make a word of results. A test of a bit per element then
 makes the predicates; ptxas 13.0 moves the bits to seven predicates by one instruction (R2P), where a comparison makes
 one.
 """

@@ -21,7 +21,7 @@ MMA_SPARSE = "tilex.mma_sparse"
 # Multiplies without block scaling or sparsity, those with block scaling, and all.
 PLAIN_MULTIPLIES = ("cuda_tile.mmaf", "tilex.mmaf", "cuda_tile.mmai")
 SCALED_MULTIPLIES = ("cuda_tile.mmaf_scaled", "tilex.mmaf_scaled")
-# Those whose rows or columns the CTAs of a cluster divide.
+# Multiplies whose rows or columns the CTAs of a cluster divide.
 DIVISIBLE_MULTIPLIES = (*PLAIN_MULTIPLIES, *SCALED_MULTIPLIES)
 MULTIPLIES = (*PLAIN_MULTIPLIES, *SCALED_MULTIPLIES, MMA_SPARSE)
 _NOT_ELEMENTWISE = frozenset((
