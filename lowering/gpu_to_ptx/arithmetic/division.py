@@ -8,8 +8,14 @@ from collections.abc import Callable, Iterable, Sequence
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import each_integer
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
-from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_pairs, instruction
-from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.elementwise import (
+    Column,
+    each,
+    each_distinct,
+    in_pairs,
+    instruction,
+    reduced,
+)
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, quotients_of_a_test
 
@@ -106,35 +112,15 @@ def _is_safe(lowering: Lowering, columns: Sequence[Column]) -> ir.Value:
         for each in dividends
     ]
     magnitudes = [lowering.compute("abs.f32 $0, $1;", "f32", each) for each in dividends]
-    least, largest = _reduced(lowering, "min.u32", "i32", codes), _largest(lowering, magnitudes)
+    least = reduced(lowering, "min.u32", "i32", codes)
+    largest = reduced(lowering, "max.NaN.f32", "f32", magnitudes, 2 + lowering.target.compares_three)
     safe = lowering.compute(f"setp.ge.u32 $0, $1, {_LEAST_DIVIDEND_CODE};", "i1", least)
     limits = [("le", largest, _LARGEST_DIVIDEND)]
-    limits.append(("ge", _reduced(lowering, "min.NaN.f32", "f32", divisors), _LEAST_DIVISOR))
-    limits.append(("le", _reduced(lowering, "max.NaN.f32", "f32", divisors), _LARGEST_DIVISOR))
+    limits.append(("ge", reduced(lowering, "min.NaN.f32", "f32", divisors), _LEAST_DIVISOR))
+    limits.append(("le", reduced(lowering, "max.NaN.f32", "f32", divisors), _LARGEST_DIVISOR))
     for comparison, register, limit in limits:
         safe = lowering.compute(f"setp.{comparison}.and.f32 $0, $1, {limit}, $2;", "i1", register, safe)
     return lowering.b.execute("vote.sync.all.pred $0, $1, 0xffffffff;", lowering.type("i1"), safe)
-
-
-def _reduced(lowering: Lowering, name: str, register: str, values: list[ir.Value]) -> ir.Value:
-    """The least or largest of the values, from pairs, so that few instructions depend on each other."""
-    while len(values) > 1:
-        pairs = zip(values[0::2], values[1::2], strict=False)
-        rest = values[-1:] if len(values) % 2 else []
-        values = [lowering.compute(f"{name} $0, $1, $2;", register, *pair) for pair in pairs] + rest
-    return values[0]
-
-
-def _largest(lowering: Lowering, values: list[ir.Value]) -> ir.Value:
-    """The largest value, or NaN if one is; by threes where the target compares three."""
-    width = 3 if lowering.target.compares_three else 2
-    while len(values) > 1:
-        groups = [values[first : first + width] for first in range(0, len(values), width)]
-        values = [
-            group[0] if len(group) == 1 else lowering.compute(f"max.NaN.f32 {operands(len(group) + 1)};", "f32", *group)
-            for group in groups
-        ]
-    return values[0]
 
 
 def _one_by_one(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:

@@ -10,8 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.registers.elementwise import each_distinct, in_pairs
-from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.elementwise import each_distinct, in_pairs, reduced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.instruction_choice import FLUSHED, LEAST_FLUSHED
 
@@ -82,12 +81,5 @@ def _all(lowering: Lowering, comparison: str, register: ir.Value, limit: str) ->
 
 def _least(lowering: Lowering, values: Sequence[ir.Value], of_magnitudes: bool) -> ir.Value:
     """The least of values, or of their magnitudes, which are not NaN; NaN if all are."""
-    level = [lowering.compute("abs.f32 $0, $1;", "f32", each) for each in values] if of_magnitudes else list(values)
-    width = 3 if lowering.target.compares_three else 2
-    while len(level) > 1:
-        groups = [level[first : first + width] for first in range(0, len(level), width)]
-        level = [
-            group[0] if len(group) == 1 else lowering.compute(f"min.f32 {operands(len(group) + 1)};", "f32", *group)
-            for group in groups
-        ]
-    return level[0]
+    compared = [lowering.compute("abs.f32 $0, $1;", "f32", each) for each in values] if of_magnitudes else values
+    return reduced(lowering, "min.f32", "f32", compared, 2 + lowering.target.compares_three)

@@ -18,7 +18,7 @@ from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten, unflatten
-from tilec.lowering.layout.vectors import register_vector, vector_groups
+from tilec.lowering.layout.vectors import MAXIMUM_VECTOR_BYTES, register_vector, vector_groups
 
 
 class SharedAccess:
@@ -183,3 +183,14 @@ class ScratchTile:
         )
         embedded = BitMatrix(columns, math.prod(self.shape).bit_length() - 1)
         return replace(self, shape=tuple(shape), base=start, offsets=self.offsets @ embedded)
+
+
+def scratch_tiles(lowering: Lowering, kinds: Sequence[PtxElement], shape: Sequence[int]) -> list[ScratchTile]:
+    """A row-major tile of each kind in memory that no thread reads, each aligned for the widest access."""
+    offsets = [row_major(math.prod(shape), kind) for kind in kinds]
+    sizes = [max(1 << matrix.rows, MAXIMUM_VECTOR_BYTES) for matrix in offsets]
+    bases = [SharedAddress(lowering.writable_scratch(sum(sizes)))]
+    for size in sizes[:-1]:
+        bases.append(bases[-1].plus(lowering, size))
+    rows = zip(kinds, bases, offsets, strict=True)
+    return [ScratchTile(lowering, kind, tuple(shape), base, matrix) for kind, base, matrix in rows]

@@ -45,6 +45,18 @@ def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
     return lambda *registers: lowering.compute(text, element.register, *registers)
 
 
+def reduced(lowering: Lowering, name: str, register: str, values: Sequence[ir.Value], width: int = 2) -> ir.Value:
+    """The reduction of values by an instruction of `width` operands, as a tree, so that few depend on each other."""
+    level = list(values)
+    while len(level) > 1:
+        groups = [level[first : first + width] for first in range(0, len(level), width)]
+        level = [
+            group[0] if len(group) == 1 else lowering.compute(f"{name} {operands(len(group) + 1)};", register, *group)
+            for group in groups
+        ]
+    return level[0]
+
+
 def packs(lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str]) -> bool:
     """Whether the target computes this function of two elements at once: `name` with a rounding, or with .ftz too."""
     rounding, *rest = modifiers or [""]

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 import functools
-import math
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, row_major
+from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, scratch_tiles
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import is_odd
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane_xor
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import ReductionPlan, in_order, ordered_plan, reduction_plan
-from tilec.lowering.layout.vectors import MAXIMUM_VECTOR_BYTES
 
 Registers = list[list[ir.Value]]
 
@@ -112,7 +109,7 @@ class _Reduction:
 
     def _reduced(self, partial: Registers, rows: LinearLayout) -> tuple[Registers, list[ScratchTile]]:
         """The reduction of all parts in the registers of a layout of the rows, and the parts in scratch memory."""
-        tiles = self._scratch(self.plan.written.shape)
+        tiles = scratch_tiles(self.lowering, self.kinds, self.plan.written.shape)
         every, count = self.plan.every_part(rows), rows.register_count
         found = self._exchanged(tiles, partial, self.plan.written, every)
         parts = [
@@ -137,16 +134,6 @@ class _Reduction:
             parts = [self._each(rows, right, left) for left, right in zip(parts[0::2], parts[1::2], strict=True)]
         return parts[0]
 
-    def _scratch(self, shape: tuple[int, ...]) -> list[ScratchTile]:
-        """A tile for each operand in order, each aligned for the widest access."""
-        offsets = [row_major(math.prod(shape), kind) for kind in self.kinds]
-        sizes = [max(1 << matrix.rows, MAXIMUM_VECTOR_BYTES) for matrix in offsets]
-        bases = [SharedAddress(self.lowering.writable_scratch(sum(sizes)))]
-        for size in sizes[:-1]:
-            bases.append(bases[-1].plus(self.lowering, size))
-        rows = zip(self.kinds, bases, offsets, strict=True)
-        return [ScratchTile(self.lowering, kind, shape, base, matrix) for kind, base, matrix in rows]
-
     def _spread(self, total: Registers, tiles: list[ScratchTile], rows: LinearLayout) -> Registers:
         """Distributes the rows from the threads that reduced them to the threads that hold them.
 
@@ -155,7 +142,7 @@ class _Reduction:
         result = self.plan.result
         flat = result.reshape((result.size,))
         if rows.free_thread_mask:
-            tiles = self._scratch(flat.shape)
+            tiles = scratch_tiles(self.lowering, self.kinds, flat.shape)
         else:
             tiles = [tile.part(tile.base, (1, *flat.shape)) for tile in tiles]
             self.lowering.scratch_slots.overwrite()

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from functools import partial
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.reduce import ScanOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
-from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, row_major
+from tilec.lowering.gpu_to_ptx.memory.shared_access import scratch_tiles
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
 from tilec.lowering.gpu_to_ptx.registers.shuffle import from_lane, from_lane_xor
 from tilec.lowering.gpu_to_ptx.tiles.convert_layout import converted
 from tilec.lowering.gpu_to_ptx.tiles.reduction_body import ReductionBody
 from tilec.lowering.layout.blocked import for_scan
 from tilec.lowering.layout.linear_layout import LANE_BITS, Basis, LinearLayout
-from tilec.lowering.layout.vectors import MAXIMUM_VECTOR_BYTES
 
 # One register per operand.
 Elements = list[ir.Value]
@@ -185,20 +182,10 @@ class _Scan:
         shape = (parts, rows.size)
         written = LinearLayout(own, lane, of_parts + of_rows[self.warps :], shape)
         read = LinearLayout(own + of_parts, lane, of_rows, shape)
-        tiles = self._scratch(shape)
+        tiles = scratch_tiles(self.lowering, self.kinds, shape)
         for tile, column in zip(tiles, zip(*self._totals, strict=True), strict=True):
             tile.write(written, list(column))
         self.lowering.barrier()
         columns = [tile.read(read) for tile in tiles]
         count = len(self._totals)
         return [[[column[part * count + row] for column in columns] for part in range(parts)] for row in range(count)]
-
-    def _scratch(self, shape: tuple[int, ...]) -> list[ScratchTile]:
-        """A tile for each operand in order, each aligned for the widest access."""
-        offsets = [row_major(math.prod(shape), kind) for kind in self.kinds]
-        sizes = [max(1 << matrix.rows, MAXIMUM_VECTOR_BYTES) for matrix in offsets]
-        bases = [SharedAddress(self.lowering.writable_scratch(sum(sizes)))]
-        for size in sizes[:-1]:
-            bases.append(bases[-1].plus(self.lowering, size))
-        rows = zip(self.kinds, bases, offsets, strict=True)
-        return [ScratchTile(self.lowering, kind, shape, base, matrix) for kind, base, matrix in rows]
