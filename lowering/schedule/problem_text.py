@@ -5,22 +5,17 @@ The text is canonical: equal problems have equal texts, in the order of the prob
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import fields
-from typing import Any
 
 from tilec.lowering.schedule.parts import (
     WHOLE,
     Buffer,
     BufferUse,
     Edge,
-    Kind,
     Limits,
-    Memory,
     Operation,
     ProblemError,
     RegisterValue,
-    Use,
 )
 from tilec.lowering.schedule.problem import Problem
 
@@ -74,7 +69,7 @@ def _uses_text(uses: tuple[BufferUse, ...]) -> str:
 
 
 class Line:
-    """The words of one line: names, flags, and values by key. Each word is taken once, and none may remain."""
+    """The words of one line: names, and numbers by key. Each word is taken once, and none may remain."""
 
     def __init__(self, text: str, number: int) -> None:
         self.number = number
@@ -90,22 +85,10 @@ class Line:
             raise self.error(f"expected {what}")
         return self.names.pop(0)
 
-    def flag(self, name: str) -> bool:
-        found = name in self.names
-        if found:
-            self.names.remove(name)
-        return found
-
-    def text(self, key: str, default: str | None = None) -> str:
-        value = self.values.pop(key, default)
-        if value is None:
+    def number_of(self, key: str) -> int:
+        text = self.values.pop(key, None)
+        if text is None:
             raise self.error(f"expected {key}=")
-        return value
-
-    def number_of(self, key: str, default: str | None = None) -> int:
-        return self.integer(self.text(key, default))
-
-    def integer(self, text: str) -> int:
         if not text.isdecimal():
             raise self.error(f"expected a non-negative integer, got '{text}'")
         return int(text)
@@ -114,85 +97,3 @@ class Line:
         """Raises ProblemError if a word remains."""
         for word in (*self.names, *(f"{key}=" for key in self.values)):
             raise self.error(f"unexpected '{word}'")
-
-
-def read_problem(text: str) -> Problem:
-    """The problem with this text; raises ProblemError, with the line, if it cannot be read."""
-    parts: dict[str, list[object]] = {keyword: [] for keyword in _READERS}
-    for number, content in enumerate(text.splitlines(), 1):
-        line = Line(content, number)
-        if not line.names:
-            continue
-        keyword = line.name("a keyword")
-        if keyword not in _READERS:
-            raise line.error(f"unknown keyword '{keyword}'")
-        parts[keyword].append(_READERS[keyword](line))
-        line.end()
-    if len(parts["problem"]) != 1 or len(parts["limits"]) != 1:
-        raise ProblemError("expected one line 'problem' and one line 'limits'")
-    limits = Limits(tuple(parts["memory"]), **parts["limits"][0])  # type: ignore[arg-type]
-    columns: list[Any] = [tuple(parts[keyword]) for keyword in ("operation", "edge", "buffer", "registers")]
-    operations, edges, buffers, registers = columns
-    return Problem(str(parts["problem"][0]), operations, edges, buffers, registers, limits)
-
-
-def _read_limits(line: Line) -> dict[str, int]:
-    return {name: line.number_of(name) for name in _NUMBERS}
-
-
-def _read_memory(line: Line) -> Memory:
-    return Memory(line.name("a name"), line.number_of("capacity"))
-
-
-def _read_operation(line: Line) -> Operation:
-    name, kind = line.name("a name"), line.name("a class")
-    if kind not in list(Kind):
-        raise line.error(f"unknown class '{kind}': expected one of {', '.join(Kind)}")
-    duration, warps, role = line.number_of("duration"), line.number_of("warps"), line.text("role", "")
-    uses = tuple(_read_use(line, text) for text in line.text("uses", "").split(",") if text)
-    return Operation(name, Kind(kind), duration, uses, warps, line.flag("rare"), role)
-
-
-def _read_use(line: Line, text: str) -> Use:
-    unit, *numbers = text.split(":")
-    if len(numbers) not in (1, 2):
-        raise line.error(f"expected unit:clocks or unit:clocks:percent, got '{text}'")
-    return Use(unit, *(line.integer(number) for number in numbers))
-
-
-def _read_edge(line: Line) -> Edge:
-    source, target, latency = line.name("a source"), line.name("a target"), line.number_of("latency")
-    distance, cross, moved_kb = (line.number_of(key, "0") for key in ("distance", "cross", "moved_kb"))
-    return Edge(source, target, latency, distance, cross, moved_kb, line.flag("same"))
-
-
-def _read_buffer(line: Line) -> Buffer:
-    name, source, memory = line.name("a name"), line.text("source"), line.text("memory")
-    size, depth, overlay = line.number_of("size"), line.number_of("depth", "0"), line.text("overlay", "")
-    return Buffer(name, source, _read_uses(line), memory, size, overlay, line.flag("pooled"), depth)
-
-
-def _read_registers(line: Line) -> RegisterValue:
-    name, source, count = line.name("a name"), line.text("source"), line.number_of("count")
-    return RegisterValue(name, source, _read_uses(line), count, line.number_of("delay", "0"))
-
-
-def _read_uses(line: Line) -> tuple[BufferUse, ...]:
-    uses = []
-    for text in line.text("uses").split(","):
-        operation, *numbers = text.split(":")
-        if len(numbers) not in (1, 2):
-            raise line.error(f"expected operation:clocks or operation:clocks:distance, got '{text}'")
-        uses.append(BufferUse(operation, *(line.integer(number) for number in numbers)))
-    return tuple(uses)
-
-
-_READERS: dict[str, Callable[[Line], object]] = {
-    "problem": lambda line: line.name("a name"),
-    "limits": _read_limits,
-    "memory": _read_memory,
-    "operation": _read_operation,
-    "edge": _read_edge,
-    "buffer": _read_buffer,
-    "registers": _read_registers,
-}

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from xml.etree import ElementTree
-
 from expert_bodies import BODIES
 from small_problems import load_and_multiply
 
 from tilec.lowering.schedule.bound import Bound
-from tilec.lowering.schedule.chart import drawing, role_names, summary, text_chart
+from tilec.lowering.schedule.chart import role_names, summary, text_chart
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.store import Answer, How, Store
@@ -46,24 +44,3 @@ def test_names_of_roles() -> None:
     problem = BODIES["attention-two-tiles"][0]()
     schedule = solve(problem, Store()).schedule
     assert role_names(problem, schedule) == ("load", "mma", "compute0", "correction", "compute1")
-
-
-def test_drawing_has_a_row_per_role_and_unit() -> None:
-    problem = BODIES["attention-two-tiles"][0]()
-    answer = solve(problem, Store())
-    root = ElementTree.fromstring(drawing(problem, answer))
-    space = "{http://www.w3.org/2000/svg}"
-    labels = [text.text for text in root.findall(f"{space}text")]
-    assert labels[0] == (
-        "attention-two-tiles: interval 2864 clocks (exact, stored); bound 2864: "
-        "recurrence pv1_0 -> qk1 -> read1 -> maximum1 -> exp1_0 -> pv1_0"
-    )
-    assert labels[1:6] == [
-        "load, 1 warp",
-        "mma, 1 warp",
-        "compute0, 4 warps",
-        "correction, 4 warps",
-        "compute1, 4 warps",
-    ]
-    titles = {title.text for title in root.iter(f"{space}title")}
-    assert titles == {operation.name for operation in problem.operations}
