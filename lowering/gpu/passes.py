@@ -59,7 +59,7 @@ def _check_liveness(kernel: KernelOp) -> None:
     assert not found.is_deadlock, f"the roles of a kernel deadlock: {found.problem}"
 
 
-def run_pass(module: ir.Module, name: str, *, target: str, options: CompileOptions = DEFAULTS) -> None:
+def run_pass(module: ir.Module, name: str, *, target: str) -> None:
     """Runs a pass or a heuristic on every kernel of a module, in place, and verifies it; KeyError for an unknown name.
 
     Raises UnsupportedError for a kernel that is not in the states that the pass needs.
@@ -67,7 +67,7 @@ def run_pass(module: ir.Module, name: str, *, target: str, options: CompileOptio
     record = table_of(name)[name]
     with module.context, ir.Location.unknown():
         for kernel in _kernels(module):
-            context = Context.of(kernel, target_named(target), options, [])
+            context = Context.of(kernel, target_named(target), DEFAULTS, [])
             state = record.missing(kernel, context)
             if state is not None:
                 location = source_location(kernel.operation.location)

@@ -163,7 +163,7 @@ def scratch_matrix(source: LinearLayout, target: LinearLayout, element_bytes: in
     """
     bits = source.size.bit_length() - 1
     element_shift = element_bytes.bit_length() - 1
-    vector = _vector(source, target, bits, (MAXIMUM_VECTOR_BYTES // element_bytes).bit_length() - 1)
+    vector = _vector(source, target, (MAXIMUM_VECTOR_BYTES // element_bytes).bit_length() - 1)
     vector_bytes = element_bytes << len(vector)
     bank_bits = max(0, min((_BANK_ROW_BYTES // vector_bytes).bit_length() - 1, bits - len(vector)))
     rows = _rows(
@@ -174,7 +174,7 @@ def scratch_matrix(source: LinearLayout, target: LinearLayout, element_bytes: in
     return BitMatrix(tuple(column << element_shift for column in ordered.columns), bits + element_shift)
 
 
-def _vector(source: LinearLayout, target: LinearLayout, bits: int, limit: int) -> tuple[int, ...]:
+def _vector(source: LinearLayout, target: LinearLayout, limit: int) -> tuple[int, ...]:
     """The register bits of both sides, else of the target, else of the source."""
     shared = [c for c in source.register_matrix.columns if c and c in target.register_matrix.columns]
     if not shared:

@@ -59,7 +59,7 @@ def _assigned(
     for op in operations:
         _anchor(op, plan, warps, layouts, ring_tiles=True)
     _propagate(operations, layouts)
-    for value in _tiles(operations, entry):
+    for value in _tiles(operations):
         if value not in layouts:
             layouts.propose(value, _default(value, warps))
             _propagate(operations, layouts)
@@ -83,7 +83,7 @@ def _is_incomplete(op: ir.Operation, layouts: Layouts) -> bool:
     return bool(op.regions) or any(map(layouts.lack, op.operands)) or any(map(layouts.lack, op.results))
 
 
-def _tiles(operations: list[ir.OpView], entry: ir.OpView) -> list[ir.Value]:
+def _tiles(operations: list[ir.OpView]) -> list[ir.Value]:
     found = []
     for op in operations:
         found += [value for value in op.operation.results if is_tile(value)]

@@ -75,13 +75,11 @@ def swizzle_for(row_bytes: int) -> str:
     return next((name for span, name in _SWIZZLES if row_bytes >= span), "none")
 
 
-def tensor_map_for(
-    view: ir.Value, *, swizzle: str | None = None, rounds_to_tf32: bool = False, predicates: bool = False
-) -> TensorMap | str:
+def tensor_map_for(view: ir.Value, *, swizzle: str | None = None, predicates: bool = False) -> TensorMap | str:
     """The map for a tile view, or the reason why TMA cannot copy it; with `predicates` i1 is moved as bytes."""
     if hasattr(view.type, "sparse_dim"):
         return "rows are gathered one by one"
-    return map_of_tensor(view, swizzle, rounds_to_tf32, predicates=predicates)
+    return map_of_tensor(view, swizzle, rounds_to_tf32=False, predicates=predicates)
 
 
 def map_of_tensor(
