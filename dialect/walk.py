@@ -77,6 +77,16 @@ def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     return found
 
 
+def with_inner(op: ir.Operation) -> list[ir.Operation]:
+    """An operation and those inside of it."""
+    return [op, *operations_inside(op)]
+
+
+def used_by(operations: Iterable[ir.Operation]) -> set[ir.Value]:
+    """The operands of operations, and of those inside of them."""
+    return {value for op in operations for inner in with_inner(op) for value in inner.operands}
+
+
 def operations_of(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block and those inside them, each one before those inside of it."""
     found: list[ir.Operation] = []

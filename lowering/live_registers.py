@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside
 
 LOOPS = ("scf.for", "scf.while", "cuda_tile.for", "cuda_tile.loop")
 # Addresses, predicates and barriers beside the values: ptxas 13.5 uses 154 registers where 128 hold accumulators.
@@ -83,7 +83,7 @@ class _Walk:
         """The values that are live at the start of a block if those are live `after` its end."""
         live, registers = set(after), self._registers
         total = sum(map(registers.__getitem__, live))
-        for op in reversed([op.operation for op in block.operations]):
+        for op in reversed(operations_in(block)):
             if beside := [each for each in self._rules.beside(op) if each[0] not in live]:
                 self._record(op, live, total + sum(count for _, count in beside), beside)
             elif total > self.peak.registers:

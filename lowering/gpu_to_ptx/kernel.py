@@ -14,7 +14,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, Retu
 from tilec.dialect.tile_gpu.matrix import MmaSyncOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.walk import operations_named
+from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.gpu.channels.make_channels import with_channels
 from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
@@ -268,7 +268,7 @@ def _roles_in_order(
             _branch_by_warp(lowering, warp, role, body, following)
         lowering.at(body)
         lowering.begin_role(role)
-        operations = [op.operation for op in code.operations]
+        operations = operations_in(code)
         start_parties(lowering, operations)
         lowering.lower_block(code)
         await_commits(lowering, operations)

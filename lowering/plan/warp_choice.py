@@ -11,6 +11,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LARGEST_BUDGET, registers_per_thread
+from tilec.dialect.walk import users_of
 from tilec.errors import UsageError
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 from tilec.lowering.plan.choice import Choice
@@ -270,7 +271,7 @@ def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
     """Whether each element of a tile is computed where it is used, so that the tile is never complete."""
     if not is_elementwise(owner.opview) or owner.name.endswith("_tko"):
         return False
-    users = [use.owner.operation for use in value.uses]
+    users = users_of(value)
     if len(users) == 1 and users[0].name == _REDUCE:
         return True
     return all(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.origin import Origin, Site, origin_of
+from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError
 from tilec.lowering.ptx.body import Body, write_body
 from tilec.lowering.ptx.program import read_program
@@ -21,7 +22,7 @@ WRAP_COLUMN, LONGEST_LINE = 112, 140
 
 def emit(module: ir.Module) -> str:
     """The PTX text of a module of entries, functions and variables; CompileError for operations without PTX."""
-    operations = [operation.operation for operation in module.body.operations]
+    operations = operations_in(module.body)
     entries = [operation for operation in operations if operation.name == "ptx.entry"]
     functions, variables = (_texts(operations, name) for name in ("ptx.function", "ptx.variable"))
     if not entries:

@@ -21,7 +21,7 @@ from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
-from tilec.dialect.walk import operations_inside, users_of
+from tilec.dialect.walk import used_by, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.build_channels import get_slot, make_channel, put_begin, put_commit, release_slot
 from tilec.lowering.gpu.ir.enclosing import is_repeated, operations_after
@@ -75,7 +75,7 @@ def get_late(crossing: Crossing) -> None:
         load, release, *rest = operations_after(get)
         moved, values = [get, load, release], set(load.results)
         for op in rest:
-            if values.isdisjoint(_operands(op)):
+            if values.isdisjoint(used_by([op])):
                 continue
             if not is_repeatable(op):
                 break
@@ -85,11 +85,6 @@ def get_late(crossing: Crossing) -> None:
         first_use = op
         for each in moved:
             each.move_before(first_use)
-
-
-def _operands(op: ir.Operation) -> list[ir.Value]:
-    """The operands of an operation and of those inside of it."""
-    return [value for each in (op, *operations_inside(op)) for value in each.operands]
 
 
 def _tile_of(element: ir.Type, warps: int) -> ir.RankedTensorType:

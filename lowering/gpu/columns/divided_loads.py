@@ -19,7 +19,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_in, operations_inside, operations_named, terminator_of, users_of
+from tilec.dialect.walk import operations_in, operations_named, terminator_of, users_of, with_inner
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
@@ -187,7 +187,7 @@ def _move_release(read: _Read, last: ir.Operation) -> bool:
 
 def _fill_tensor_memory(operations: Iterable[ir.Operation]) -> bool:
     """Whether operations, or those inside of them, fill an accumulator."""
-    inside = (each for op in operations for each in (op, *operations_inside(op)))
+    inside = (each for op in operations for each in with_inner(op))
     puts = (op for op in inside if op.name == PutBeginOp.OPERATION_NAME)
     return any(result.type.memory == TENSOR for op in puts for result in op.results)
 

@@ -34,7 +34,7 @@ from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, Sche
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, used_by, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.operation_role import compute_role, role_of, set_compute_role
@@ -149,7 +149,7 @@ def _read_late(release: ir.Operation, order: _Order) -> None:
         return
     moved, values = [*before[-2:], release], set(before[-1].results)
     for op in following:
-        if values.isdisjoint(_inner_operands(op)):
+        if values.isdisjoint(used_by([op])):
             continue
         if not _is_pure(op) or _needs_others(op, values):
             break
@@ -171,11 +171,6 @@ def _read_late(release: ir.Operation, order: _Order) -> None:
     reduced = _reduction(load.results[0])
     release.move_after(reduced if reduced is not None and reduced in run else (op, *run)[-1])
     del order[release.block]
-
-
-def _inner_operands(op: ir.Operation) -> list[ir.Value]:
-    """The operands of an operation and of those inside of it."""
-    return [value for each in (op, *operations_inside(op)) for value in each.operands]
 
 
 def _needs_others(op: ir.Operation, values: Set[ir.Value]) -> bool:

@@ -37,7 +37,7 @@ from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.shifted_rows import Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.tma import TmaPrefetchOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_inside, owner_of
+from tilec.dialect.walk import owner_of, users_of, with_inner
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements
 from tilec.lowering.gpu.ir.slots import GET, PUT, SLOT, step_of_buffer, users_of_slots, without_views
 
@@ -112,7 +112,7 @@ class _ChannelPlaces:
         ring, shares = channel, made.shares
         while shares is not None:
             ring, shares = shares, shares.owner.opview.shares
-        users = [use.owner.operation for use in channel.uses]
+        users = users_of(channel)
         is_shared = made.shares is not None or any(user.name == _CHANNEL for user in users)
         return cls(
             ring,
@@ -141,7 +141,7 @@ class AccessedPlaces:
 
     def of(self, op: ir.Operation) -> dict[Place, bool]:
         """The places that an operation, or one inside of it, accesses, and whether it writes them."""
-        inside = [op, *operations_inside(op)] if op.regions else [op]
+        inside = with_inner(op)
         found: dict[Place, bool] = {}
         for place, is_written in (access for each in inside for access in self._accesses(each)):
             found[place] = found.get(place, False) or is_written

@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutBeginOp, SlotOp, channel_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp, ViewBufferOp
-from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
+from tilec.dialect.walk import operations_in, owner_of, users_of, with_inner
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 _LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
@@ -47,6 +47,12 @@ def channel_of_buffer(buffer: ir.Value) -> MakeChannelOp | None:
 def channels_of(kernel: KernelOp) -> list[MakeChannelOp]:
     """The declarations of the channels of a kernel."""
     return [op for op in kernel.body.blocks[0].operations if isinstance(op, MakeChannelOp)]
+
+
+def has_own_slots(channel: MakeChannelOp) -> bool:
+    """Whether no other channel has the slots of a channel."""
+    users = users_of(channel.channel)
+    return channel.shares is None and all(user.name != MakeChannelOp.OPERATION_NAME for user in users)
 
 
 def users_of_slot(slot: ir.Value) -> Iterator[ir.Operation]:
@@ -81,7 +87,7 @@ def is_place(value: ir.Value, place: ir.Value) -> bool:
 
 def use_place(operations: Iterable[ir.Operation], place: ir.Value) -> bool:
     """Whether operations, or operations inside of them, access the memory of a channel or pass it."""
-    inside = (each for op in operations for each in (op, *operations_inside(op)))
+    inside = (each for op in operations for each in with_inner(op))
     return any(is_place(value, place) for op in inside if op.name != SLOT for value in op.operands)
 
 

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.schedule import LoopOrder
+from tilec.dialect.walk import terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -53,7 +54,7 @@ def load_ahead(loop: ir.Operation, order: LoopOrder) -> None:
         group[-1].results[0].replace_all_uses_with(tiles[0])
     for op in members:
         op.erase()
-    end = body.operations[len(body.operations) - 1].operation
+    end = terminator_of(body)
     with end.location, ir.InsertionPoint(end):
         ir.Operation.create("scf.yield", operands=[*end.operands, *yielded])
     end.erase()

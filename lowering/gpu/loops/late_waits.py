@@ -14,15 +14,16 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import WGMMA, GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.channel import WGMMA, GetOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.upstream_predicates import predicate_attribute
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, terminator_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.gpu.ir.slots import has_own_slots
 from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
@@ -47,7 +48,7 @@ class LateWaits:
     def order(self) -> LoopOrder:
         """The body in program order, all but waits and releases an iteration ahead."""
         late = {*self.waits, *self.releases}
-        *operations, _ = [op.operation for op in self.loop.regions[0].blocks[0].operations]
+        *operations, _ = operations_in(self.loop.regions[0].blocks[0])
         return [(op, int(op not in late)) for op in operations if not is_rematerializable(op)]
 
 
@@ -59,7 +60,7 @@ def late_waits(loop: ir.Operation) -> LateWaits | None:
     waits = [op for op in inside if op.name == _WAIT]
     if not 0 < len(multiplies) <= MOST_PENDING:
         return None
-    operations = [op.operation for op in body.operations]
+    operations = operations_in(body)
     if any(op not in operations for op in inside):
         return None
     accumulators = [_carried(multiply, body) for multiply in multiplies]
@@ -67,7 +68,7 @@ def late_waits(loop: ir.Operation) -> LateWaits | None:
         return None
     releases = [op for op in operations[operations.index(waits[0]) :] if _is_release(op)]
     known = [index for index in accumulators if index is not None]
-    if len(known) != len(accumulators) or not all(_is_only_release(op, body) for op in releases):
+    if len(known) != len(accumulators) or not all(_is_only_release(op) for op in releases):
         return None
     return LateWaits(loop, known, waits, releases)
 
@@ -77,9 +78,9 @@ def _carried(multiply: ir.Operation, body: ir.Block) -> int | None:
     accumulator, arguments = multiply.operands[0], list(body.arguments)
     if accumulator not in arguments[1:] or not _may_be_in_flight(multiply.opview):
         return None
-    users = [use.owner.operation for use in multiply.results[0].uses]
+    users = users_of(multiply.results[0])
     index = arguments.index(accumulator) - 1
-    yielded = body.operations[len(body.operations) - 1].operation.operands[index]
+    yielded = terminator_of(body).operands[index]
     if [user.name for user in users] != [_WAIT] or yielded != users[0].results[0]:
         return None
     return index if all(len(list(value.uses)) == 1 for value in (accumulator, yielded)) else None
@@ -101,19 +102,16 @@ def _is_release(op: ir.Operation) -> bool:
     return bool(step.channel.owner.consumer_names[step.consumer] == WGMMA)
 
 
-def _is_only_release(op: ir.Operation, body: ir.Block) -> bool:
+def _is_only_release(op: ir.Operation) -> bool:
     """Whether an iteration gets and releases one slot of a ring, and through no other channel.
 
     Wherever else the consumer has a slot, it gets and releases it too, so that it has none before the loop.
     """
     channel = op.operands[0]
     made = channel.owner.opview
-    if made.reuse != "ring" or made.shares is not None:
+    if made.reuse != "ring" or not has_own_slots(made):
         return False
-    users = [use.owner.operation for use in channel.uses]
-    if any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
-        return False
-    steps = [user for user in users if user.name in (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)]
+    steps = [user for user in users_of(channel) if user.name in (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)]
     own = [user for user in steps if user.opview.consumer == op.opview.consumer]
     blocks = {user.block for user in own}
     return all(_has_one_slot(block, own) and blocks.isdisjoint(_around(block)) for block in blocks)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import with_inner
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 
 
@@ -33,7 +33,7 @@ def copy_all(operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value
     copies = []
     for op in operations:
         copy = op.clone(ip=ir.InsertionPoint.current)
-        for copied in (copy, *operations_inside(copy)):
+        for copied in with_inner(copy):
             for index, operand in enumerate(copied.operands):
                 if operand in values:
                     copied.operands[index] = values[operand]

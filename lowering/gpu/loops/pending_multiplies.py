@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.walk import operations_in
 from tilec.lowering import emitter
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
@@ -16,7 +17,7 @@ MOST_PENDING = 7
 
 def can_count_pending(body: ir.Block) -> bool:
     """Whether each multiply of a body has one wait, which is in the body."""
-    operations = [op.operation for op in body.operations]
+    operations = operations_in(body)
     multiplies = [op for op in operations if op.name == _MULTIPLY]
     waits = [op for op in operations if op.name == _WAIT]
     awaited = [op.operands[0].owner for op in waits]

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import ScheduleBarrierOp
-from tilec.dialect.walk import operations_inside, terminator_of
+from tilec.dialect.walk import terminator_of, with_inner
 from tilec.lowering.gpu.ir.accessed_places import EVERYTHING, AccessedPlaces, Place
 
 # Operations by number, with the numbers of those that they follow.
@@ -94,7 +94,7 @@ def _register_writes(operations: Sequence[ir.Operation]) -> Iterator[tuple[ir.Op
     """
     for wait in (op for op in operations if op.name == _WAIT and _has_multiply(op)):
         body = wait.block
-        end = body.operations[len(body.operations) - 1].operation
+        end = terminator_of(body)
         for value in wait.operands[0].owner.operation.operands:
             if value.owner == body and value != body.arguments[0]:
                 passed = end.operands[list(body.arguments).index(value) - 1]
@@ -152,7 +152,7 @@ class _Accesses:
 
 def _owners(op: ir.Operation) -> list[ir.Operation]:
     """The operations whose results an operation, or one inside of it, uses."""
-    inside = [op, *operations_inside(op)] if op.regions else [op]
+    inside = with_inner(op)
     values = (value for each in inside for value in each.operands)
     return [value.owner.operation for value in values if not isinstance(value.owner, ir.Block)]
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, terminator_of, used_by, with_inner
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
@@ -35,7 +35,7 @@ def rotate_loop(loop: ir.Operation, numbers: Collection[int]) -> tuple[ir.Operat
         numbers: those of operations in its body that need nothing of the other ones in the same iteration but scalars.
     """
     body = loop.regions[0].blocks[0]
-    *operations, end = [op.operation for op in body.operations]
+    *operations, end = operations_in(body)
     members = {operations[number] for number in numbers}
     others = [op for op in operations if op not in members and not is_rematerializable(op)]
     needed = {*_scalars_behind(members, body), *members}
@@ -54,7 +54,7 @@ def rotate_loop(loop: ir.Operation, numbers: Collection[int]) -> tuple[ir.Operat
 
 def _passed(ahead: Sequence[ir.Operation], others: Collection[ir.Operation], body: ir.Block) -> list[ir.Value]:
     """The results of operations that the next iteration uses, and those that others of the body do."""
-    end = body.operations[len(body.operations) - 1].operation
+    end = terminator_of(body)
     results = [result for op in ahead for result in op.results]
     used = [
         result for result in results if any(ancestor_in(use.owner.operation, body) in others for use in result.uses)
@@ -71,7 +71,7 @@ def _scalars_behind(operations: Collection[ir.Operation], body: ir.Block) -> set
     waiting = list(operations)
     while waiting:
         op = waiting.pop()
-        inside = [op, *operations_inside(op)]
+        inside = with_inner(op)
         for value in (value for each in inside for value in each.operands):
             owner = value.owner
             if isinstance(owner, ir.Block) or owner.operation.block != body or owner.operation in found:
@@ -104,10 +104,10 @@ class _Rotation:
         self.loop, self.ahead, self.rest, self.passed, self.yielded = loop, ahead, rest, passed, yielded
         self.counter, *self.carried = loop.regions[0].blocks[0].arguments
         self.lower, _, self.step, *self.initial = loop.operands
-        used = _used_by(rest)
+        used = used_by(rest)
         is_longer = len(ahead) > len(rest)
         # The loop counts the iterations of the part that uses the counter, or of the longer one.
-        self.is_counted = self.counter in used or not (self.counter in _used_by(ahead) or is_longer)
+        self.is_counted = self.counter in used or not (self.counter in used_by(ahead) or is_longer)
         # The others are operands of what is ahead alone, which has those that the rest yields before it.
         self.kept = [number for number, value in enumerate(self.carried) if value in used or value in yielded]
 
@@ -162,11 +162,6 @@ class _Rotation:
             passed = [following[value] for value in self.passed]
             ir.Operation.create("scf.yield", operands=[*(ended[number] for number in self.kept), *passed])
         return made
-
-
-def _used_by(operations: Sequence[ir.Operation]) -> set[ir.Value]:
-    """The operands of operations, and of those inside of them."""
-    return {value for op in operations for inner in (op, *operations_inside(op)) for value in inner.operands}
 
 
 @dataclass(frozen=True)

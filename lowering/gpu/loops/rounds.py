@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import copy_id
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, with_inner
 from tilec.lowering import emitter
 from tilec.lowering.gpu.loops.other_iteration import copy_all
 
@@ -67,7 +67,7 @@ class _Round:
 
     def __init__(self, body: ir.Block, counters: Sequence[ir.Value], carried: Sequence[ir.Value]) -> None:
         self._body = body
-        *self._operations, self._end = [op.operation for op in body.operations]
+        *self._operations, self._end = operations_in(body)
         counter, *arguments = body.arguments
         self._values = [{counter: value} for value in counters]
         self._values[0].update(zip(arguments, carried, strict=True))
@@ -83,7 +83,7 @@ class _Round:
         return [self._value(value, count - 1) for value in self._end.operands]
 
     def _copy(self, op: ir.Operation, number: int) -> None:
-        for inner in (op, *operations_inside(op)):
+        for inner in with_inner(op):
             for value in inner.operands:
                 self._value(value, number)
         copy_all([op], self._values[number])

@@ -22,7 +22,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import THREADS
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
-from tilec.dialect.walk import operations_in, operations_inside, owner_of, terminator_of
+from tilec.dialect.walk import operations_in, owner_of, terminator_of, with_inner
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.build_channels import give, make_channel, take
 from tilec.lowering.gpu.ir.enclosing import operations_after
@@ -111,7 +111,7 @@ def _copy_role(block: ir.Block, region: ir.Region) -> None:
     with ir.InsertionPoint(region.blocks.append()):
         for op in block.operations:
             copy = op.operation.clone()
-            for inner in (copy, *operations_inside(copy)):
+            for inner in with_inner(copy):
                 for index, operand in enumerate(inner.operands):
                     inner.operands[index] = _copied(operand, copies)
             copies.update(zip(op.operation.results, copy.results, strict=True))

@@ -25,7 +25,7 @@ from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
 from tilec.dialect.tile_gpu.multimem import MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
-from tilec.dialect.walk import inner_operations, is_within, operations_in, operations_inside, operations_of
+from tilec.dialect.walk import inner_operations, is_within, operations_in, operations_of, with_inner
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import LOAD, has_repeatable_elements
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
@@ -115,11 +115,11 @@ def _beside_multiplies(op: ir.Operation) -> list[ir.Operation]:
 
 
 def _multiplies(op: ir.Operation) -> bool:
-    return op.name in LOOPS and any(each.name == _WGMMA for each in _with_inner(op))
+    return op.name in LOOPS and any(each.name == _WGMMA for each in with_inner(op))
 
 
 def _gets(loop: ir.Operation) -> list[ir.Operation]:
-    return [op for op in _with_inner(loop) if op.name == _GET]
+    return [op for op in with_inner(loop) if op.name == _GET]
 
 
 def _role_refusal(kernel: KernelOp, roles: RolesOp) -> str | None:
@@ -140,7 +140,7 @@ def _form_refusal(tiles: ir.Operation, block: ir.Block) -> str | None:
         return "the loop over tiles is inside of another one, or beside one: merge the loops"
     if list(tiles.results):
         return "a tile uses values of the tile before it"
-    if any(op.name == PutBeginOp.OPERATION_NAME for op in _with_inner(tiles)):
+    if any(op.name == PutBeginOp.OPERATION_NAME for op in with_inner(tiles)):
         return "another role needs what threads compute for a tile"
     gets, steps = _gets(tiles), _loops_that_multiply(tiles)
     if len(steps) != 1 or steps[0].name != _FOR or steps[0].block != tiles.regions[0].blocks[0]:
@@ -180,19 +180,15 @@ def _access_refusal(loop: AlternatingLoop) -> str | None:
     if not all(op.name in _AROUND or is_pure(op) for op in around):
         return "memory is accessed before or after the loop: do so in another kernel"
     before = itertools.takewhile(lambda op: op != loop.steps, operations_in(loop.steps.block))
-    inside = [inner for op in (*before, loop.steps) for inner in _with_inner(op)]
+    inside = [inner for op in (*before, loop.steps) for inner in with_inner(op)]
     if not all(op.name in _MULTIPLIES or _is_pure_itself(op) for op in inside):
         return "a tile accesses memory before its multiplies are complete: do so after them"
     return None
 
 
-def _with_inner(op: ir.Operation) -> list[ir.Operation]:
-    return [op, *operations_inside(op)]
-
-
 def is_pure(op: ir.Operation) -> bool:
     """Whether neither an operation nor those inside of it have effects, or read memory that others may write."""
-    return all(map(_is_pure_itself, _with_inner(op)))
+    return all(map(_is_pure_itself, with_inner(op)))
 
 
 def _is_pure_itself(op: ir.Operation) -> bool:

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
-from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.kernel_pass import Context
@@ -17,26 +18,39 @@ from tilec.lowering.role_registers import chosen_budgets
 
 def register_budgets(kernel: KernelOp, _context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them."""
-    roles = kernel.roles
-    return roles is not None and set_budgets(kernel, roles, {}) is not None
+    return _set_budgets(kernel, {})
 
 
-def set_budgets(kernel: KernelOp, roles: RolesOp, more: Mapping[int, int]) -> list[int] | None:
-    """Sets the budgets of roles and returns them; `more` has registers that some roles, by number, will need at least.
+def registers_for(kernel: KernelOp, number: int, needed: int, options: CompileOptions) -> int:
+    """The registers of each thread of a role whose code will need some: its budget, or an equal share.
 
-    None, without a change, if the roles have budgets, need none or cannot have them, or if one in `more` has too few.
+    With the option `register_budgets`, roles without budgets get some first if an equal share is too small.
     """
-    if roles.registers is not None or any(op.name in CALLS for op in operations_inside(kernel)):
-        return None
+    if needed > _present_registers(kernel, number) and options.register_budgets:
+        _set_budgets(kernel, {number: needed})
+    return _present_registers(kernel, number)
+
+
+def _present_registers(kernel: KernelOp, number: int) -> int:
+    roles = kernel.roles
+    if roles is None or roles.registers is None:
+        return registers_per_thread(kernel.warps if roles is None else sum(roles.warps))
+    return roles.registers[number]
+
+
+def _set_budgets(kernel: KernelOp, more: Mapping[int, int]) -> bool:
+    """Sets the budgets of roles; `more` has registers that some roles, by number, will need at least.
+
+    Returns False, without a change, if there are no roles, if they have budgets, need none or cannot have them, or if
+    one in `more` would have too few.
+    """
+    roles = kernel.roles
+    if roles is None or roles.registers is not None or any(op.name in CALLS for op in operations_inside(kernel)):
+        return False
     needed = [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
     needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(needed)]
     budgets = chosen_budgets(list(roles.warps), needed, kernel_hint(kernel, OCCUPANCY) or 1)
     if budgets is None or any(budgets[number] < registers for number, registers in more.items()):
-        return None
+        return False
     roles.operation.attributes["registers"] = ir.DenseI32ArrayAttr.get(budgets, kernel.operation.context)
-    return budgets
-
-
-def registers_of_role(roles: RolesOp, number: int) -> int:
-    """The registers of each thread of a role: its budget, or an equal share."""
-    return registers_per_thread(sum(roles.warps)) if roles.registers is None else roles.registers[number]
+    return True

@@ -22,10 +22,9 @@ from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import FenceAsyncOp, StoreSharedOp
-from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
-from tilec.dialect.walk import operations_inside, operations_of
+from tilec.dialect.walk import operations_in, operations_inside, operations_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import LoopCycles
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -38,7 +37,7 @@ from tilec.lowering.gpu.loops.loop_names import loop_names
 from tilec.lowering.gpu.memory.live_tiles import packed_registers, tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
-from tilec.lowering.gpu.roles.register_budgets import set_budgets
+from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
@@ -87,27 +86,15 @@ def advance_loads(kernel: KernelOp, context: Context) -> None:
     With the option `register_budgets`, roles without budgets get some if the tiles need more than an equal share. A
     remark names the loads of which fewer iterations are on their way than hide the latency.
     """
-    roles, budgets = kernel.roles, _budgets(kernel)
     for loads in _loads_of(kernel, context.target):
         present = tile_peak(loads.body).needed
         needed = present + loads.wanted * loads.registers
-        if needed > budgets[loads.role] and roles is not None and context.options.register_budgets:
-            budgets = set_budgets(kernel, roles, {loads.role: needed}) or budgets
-        room = max(0, budgets[loads.role] - present) // loads.registers
+        room = max(0, registers_for(kernel, loads.role, needed, context.options) - present) // loads.registers
         if room < loads.wanted:
             context.remarks.append(_remark(loads, room))
         if room:
             order = _order(loads.loop, loads.members, min(room, loads.wanted))
             write_schedules(kernel, {loads.loop: order}, context)
-
-
-def _budgets(kernel: KernelOp) -> list[int]:
-    """The registers of a thread of each role."""
-    roles = kernel.roles
-    if roles is None:
-        return [registers_per_thread(kernel.warps)]
-    share = registers_per_thread(sum(roles.warps))
-    return [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
 
 
 def _remark(loads: _Loads, ahead: int) -> Remark:
@@ -143,7 +130,7 @@ def _loads_of(kernel: KernelOp, target: Target) -> list[_Loads]:
 
 def _early_loads(loop: ir.Operation) -> list[ir.Operation]:
     body = loop.regions[0].blocks[0]
-    return early_loads([op.operation for op in body.operations], body)
+    return early_loads(operations_in(body), body)
 
 
 def _is_innermost(loop: ir.Operation) -> bool:
@@ -200,7 +187,7 @@ def _last_use(load: ir.Operation, body: ir.Block) -> ir.Operation:
         while op.block != body:
             op = op.parent.operation
         users.add(op)
-    *operations, _ = [op.operation for op in body.operations]
+    *operations, _ = operations_in(body)
     last = max((number for number, op in enumerate(operations) if op in users), default=operations.index(load))
     following = itertools.takewhile(_stores_or_signals, operations[last + 1 :])
     return next((op for op in reversed(list(following)) if op.name in _SIGNALS), operations[last])

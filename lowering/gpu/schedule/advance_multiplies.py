@@ -25,15 +25,20 @@ from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChanne
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.walk import operations_inside, operations_of
+from tilec.dialect.walk import operations_in, operations_of, users_of, with_inner
 from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
-from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer
+from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, has_own_slots, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.other_iteration import scalars_behind
-from tilec.lowering.gpu.schedule.legal_schedules import are_legal, write_legal_schedules, write_schedules
+from tilec.lowering.gpu.schedule.legal_schedules import (
+    are_legal,
+    operations_of_body,
+    write_legal_schedules,
+    write_schedules,
+)
 
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
@@ -58,7 +63,7 @@ def advance_again(
     for loop, loads in _loops_of_multiplies(kernel):
         if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
             continue
-        multiplies = _rotation(loop, _group(_body(loop)))
+        multiplies = _rotation(loop, _group(operations_of_body(loop)))
         if multiplies is None:
             continue
         copies = _rotation_of_loads(loads, multiplies.group, lambda _: True)
@@ -134,7 +139,7 @@ def _loops(block: ir.Block) -> list[ir.Operation]:
 
 def _rotations(loop: ir.Operation, loads: ir.Operation | None) -> list[_Rotation]:
     """The rotations of a loop of multiplies, and of the loop of its loads if the order of these has to change."""
-    operations = _body(loop)
+    operations = operations_of_body(loop)
     multiplies = _rotation(loop, _group(operations))
     if multiplies is None:
         return []
@@ -151,12 +156,7 @@ def _rotation_of_loads(
 
     `is_worth` gets the loads after those of the group.
     """
-    return _rotation(loop, _group_of_loads(_body(loop), multiplies, is_worth))
-
-
-def _body(loop: ir.Operation) -> list[ir.Operation]:
-    """The operations of a body, without the terminator."""
-    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+    return _rotation(loop, _group_of_loads(operations_of_body(loop), multiplies, is_worth))
 
 
 def _rotation(loop: ir.Operation, group: _Group | None) -> _Rotation | None:
@@ -212,7 +212,7 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
         for slot in _given_by_threads(op):
             # Where threads give the slot first.
             given.setdefault(slot, number)
-    inside = [(number, inner) for number, op in enumerate(operations) for inner in _inside(op)]
+    inside = [(number, inner) for number, op in enumerate(operations) for inner in with_inner(op)]
     multiplies = [(number, inner) for number, inner in inside if inner.name in TENSOR_CORE_OPERATIONS]
     stepped = {_slot(op) for op in operations if op.name in STEPS}
     while True:
@@ -229,7 +229,7 @@ def _leading_multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation
 
 def _given_by_threads(op: ir.Operation) -> set[_Slot]:
     """The slots that an operation, or one inside of it, gets from threads, which store or copy tiles in their order."""
-    gets = [inner for inner in _inside(op) if inner.name == GET]
+    gets = [inner for inner in with_inner(op) if inner.name == GET]
     return {_slot_of_step(get) for get in gets if _channel(get).producer in (THREADS, COPIES)}
 
 
@@ -242,7 +242,7 @@ def _has_room_for_loads(operations: Sequence[ir.Operation], members: Sequence[ir
     # What the group gets of a ring that the rest uses too precedes the release of the rest.
     slots = Counter({_slot_of_step(op)[0] for op in members if _is_load(op)})
     for number, op in enumerate(operations):
-        for inner in () if op in members else filter(_is_load, _inside(op)):
+        for inner in () if op in members else filter(_is_load, with_inner(op)):
             around = path_to(inner)
             if any(each.name in LOOPS for each in around[around.index(op) :]):
                 return False
@@ -258,11 +258,12 @@ def _is_released_first(channel: ir.Value, rest: Sequence[ir.Operation]) -> bool:
     """Whether threads release the sums of a ring before they wait for the rest, or put a tile computed from them."""
     if channel.owner.opview.reuse != "ring":
         return True
-    gets = [use.owner.operation for use in channel.uses if use.owner.operation.name == GET]
-    computed = (inner.name == _COMMIT for get in gets for op in _held(get) for inner in _inside(op))
-    filled = {_slot(inner) for op in rest for inner in _inside(op) if inner.name == _COMMIT}
-    awaited = (_slot(inner) for get in gets for op in _until_release(get) for inner in _inside(op) if inner.name == GET)
-    return bool(gets) and not any(computed) and filled.isdisjoint(awaited)
+    gets = [user for user in users_of(channel) if user.name == GET]
+    filled = {_slot(inner) for op in rest for inner in with_inner(op) if inner.name == _COMMIT}
+    held = (inner for get in gets for op in _held(get) for inner in with_inner(op))
+    precede = (inner for get in gets for op in _until_release(get) for inner in with_inner(op))
+    awaited = (_slot(inner) for inner in precede if inner.name == GET)
+    return bool(gets) and all(inner.name != _COMMIT for inner in held) and filled.isdisjoint(awaited)
 
 
 def _held(get: ir.Operation) -> list[ir.Operation]:
@@ -272,7 +273,7 @@ def _held(get: ir.Operation) -> list[ir.Operation]:
 
 def _until_release(get: ir.Operation) -> list[ir.Operation]:
     """The operations of the block of a get up to the release that follows it; without one, all of them."""
-    operations = [op.operation for op in get.block.operations]
+    operations = operations_in(get.block)
     following = operations.index(get)
     releases = (
         number for number, op in enumerate(operations) if op.name == _RELEASE and op.operands[0] == get.operands[0]
@@ -285,7 +286,7 @@ def _places(members: Sequence[ir.Operation], rest: Sequence[ir.Operation]) -> di
 
     Signals after that use are given first, so that they do not wait for the multiply.
     """
-    last = {slot: number for number, op in enumerate(rest) for inner in _inside(op) for slot in _slots_of(inner)}
+    last = {slot: number for number, op in enumerate(rest) for inner in with_inner(op) for slot in _slots_of(inner)}
     following, at, waiting = defaultdict[int, list[ir.Operation]](list), -1, list[ir.Operation]()
     for op in members:
         waiting.append(op)
@@ -305,12 +306,7 @@ def _after_signals(rest: Sequence[ir.Operation], number: int) -> int:
 
 
 def _multiplies(op: ir.Operation) -> bool:
-    return any(inner.name in TENSOR_CORE_OPERATIONS for inner in _inside(op))
-
-
-def _inside(op: ir.Operation) -> list[ir.Operation]:
-    """An operation and those inside of it."""
-    return [op, *operations_inside(op)] if op.regions else [op]
+    return any(inner.name in TENSOR_CORE_OPERATIONS for inner in with_inner(op))
 
 
 def _channel(op: ir.Operation) -> MakeChannelOp:
@@ -356,7 +352,7 @@ def _slot_of(value: ir.Value) -> _Slot | None:
 
 def _loop_of_loads(loop: ir.Operation, loops: Mapping[str, Sequence[ir.Operation]]) -> ir.Operation | None:
     """The loop of the role `load` that loads what a loop of the role `mma` uses; None if it is not known."""
-    channels = {op.operands[0] for op in _body(loop) if _is_load(op)}
+    channels = {op.operands[0] for op in operations_of_body(loop) if _is_load(op)}
     alike = [other for other in loops[MULTIPLY] if _uses(other, channels)]
     loads = [other for other in loops.get(LOAD, ()) if _uses(other, channels)]
     is_equal = [id_of(other) for other in alike] == [id_of(other) for other in loads]
@@ -365,7 +361,7 @@ def _loop_of_loads(loop: ir.Operation, loops: Mapping[str, Sequence[ir.Operation
 
 def _uses(loop: ir.Operation, channels: Collection[ir.Value]) -> bool:
     """Whether an operation of the body has one of these channels."""
-    return any(operand in channels for op in _body(loop) for operand in op.operands)
+    return any(operand in channels for op in operations_of_body(loop) for operand in op.operands)
 
 
 def _group_of_loads(
@@ -373,7 +369,7 @@ def _group_of_loads(
 ) -> _Group | None:
     """The loads for a group of multiplies, in the order in which the role `mma` uses them; None if they stay."""
     channels = {op.operands[0] for op in group.members if _is_load(op)}
-    inside = [inner for op in operations for inner in _inside(op) if inner is not op]
+    inside = [inner for op in operations for inner in with_inner(op) if inner is not op]
     if any(operand in channels for op in inside for operand in op.operands) or not all(map(_is_own_ring, channels)):
         return None
     members, made = [], set[ir.Value]()
@@ -396,5 +392,4 @@ def _waits_for_one_slot(operations: Sequence[ir.Operation]) -> bool:
 def _is_own_ring(channel: ir.Value) -> bool:
     """Whether the role `mma` alone uses the slots of a channel, and no other channel has them."""
     made = channel.owner.opview
-    is_shared = any(use.owner.operation.name == MakeChannelOp.OPERATION_NAME for use in channel.uses)
-    return made.consumer_names == [MMA] and made.shares is None and not is_shared
+    return made.consumer_names == [MMA] and has_own_slots(made)

@@ -18,16 +18,15 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_inside, operations_of, owner_of
+from tilec.dialect.walk import operations_in, operations_inside, operations_of, owner_of, users_of, with_inner
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.ir.slots import GET, VIEW
+from tilec.lowering.gpu.ir.slots import GET, VIEW, has_own_slots
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
-from tilec.lowering.gpu.roles.register_budgets import set_budgets
+from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.layout.linear_layout import parse_layout
 
@@ -69,15 +68,11 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
     roles = kernel.roles
     if roles is None:
         return
-    share = registers_per_thread(sum(roles.warps))
-    budgets = [share] * len(roles.warps) if roles.registers is None else list(roles.registers)
     for number, region in enumerate(roles.bodies.values()):
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
             found = _delayed(loop.regions[0].blocks[0])
             needed = 0 if found is None else _needed_registers(loop, found)
-            if needed > budgets[number] and context.options.register_budgets:
-                budgets = set_budgets(kernel, roles, {number: needed}) or budgets
-            if found is not None and needed <= budgets[number]:
+            if found is not None and needed <= registers_for(kernel, number, needed, context.options):
                 write_schedules(kernel, {loop: _order(loop, found)}, context)
 
 
@@ -94,7 +89,7 @@ def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
 
 def _delayed(body: ir.Block) -> _Delayed | None:
     """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None."""
-    *operations, end = [op.operation for op in body.operations]
+    *operations, end = operations_in(body)
     multiplies = [op for op in operations if op.name == _MULTIPLY]
     if len(multiplies) != 2:
         return None
@@ -117,7 +112,7 @@ def _delayed(body: ir.Block) -> _Delayed | None:
 
 def _only_wait(multiply: ir.Operation) -> ir.Operation | None:
     """The wait in the block of a multiply that alone uses its result."""
-    users = [use.owner.operation for use in multiply.results[0].uses]
+    users = users_of(multiply.results[0])
     is_wait = [user.name for user in users] == [_WAIT] and users[0].block == multiply.block
     return users[0] if is_wait and users[0].opview.pending == 0 else None
 
@@ -138,9 +133,8 @@ def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
 def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
     """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
     made: MakeChannelOp = get.operands[0].owner.opview
-    users = [use.owner.operation for use in get.operands[0].uses]
-    is_ring = made.producer == TMA and made.reuse == "ring" and made.shares is None
-    if not is_ring or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
+    users = users_of(get.operands[0])
+    if made.producer != TMA or made.reuse != "ring" or not has_own_slots(made):
         return None
     inside = [op for op in users if op.block == body]
     releases = [op for op in inside if op.name == _RELEASE]
@@ -185,7 +179,7 @@ def _first_use(rest: Sequence[ir.Operation], accumulator: ir.Value, lhs: ir.Valu
     """The number of the operation that first uses the accumulator, or writes the registers of lhs."""
 
     def needs(op: ir.Operation) -> bool:
-        inside = [op, *operations_inside(op)]
+        inside = with_inner(op)
         return lhs in list(op.results) or any(accumulator in list(inner.operands) for inner in inside)
 
     return next(number for number, op in enumerate(rest) if needs(op))

@@ -20,7 +20,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import MULTIPLIES, STEPS
-from tilec.dialect.tile_gpu.channel import MakeChannelOp, ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.channel import ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
@@ -33,13 +33,14 @@ from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in, path_to
 from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.slots import has_own_slots
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_attributes import repeats
 from tilec.lowering.gpu.loops.loop_parts import LoopPart, divided_loops
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
-from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_budgets
+from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged, order_of
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
@@ -283,17 +284,15 @@ class _Loop:
         number = _role_around(loop, roles)
         if any(op.name == _WARPGROUP_MULTIPLY for op in operations_inside(loop)):
             needed += _WARPGROUP_MARGIN
-        if needed > registers_of_role(roles, number) and self.options.register_budgets:
-            set_budgets(candidate.trial, roles, {number: needed})
-            candidate.budgets = roles.operation.attributes[_BUDGETS] if roles.registers is not None else None
-        return needed <= registers_of_role(roles, number)
+        registers = registers_for(candidate.trial, number, needed, self.options)
+        candidate.budgets = roles.operation.attributes[_BUDGETS] if roles.registers is not None else None
+        return needed <= registers
 
 
 def _is_own_ring(channel: ir.Value) -> bool:
     """Whether no other channel uses the slots of a ring."""
     made = channel.owner.opview
-    others = [use.owner.operation.name for use in channel.uses]
-    return made.reuse == "ring" and made.shares is None and MakeChannelOp.OPERATION_NAME not in others
+    return made.reuse == "ring" and has_own_slots(made)
 
 
 def _least_slots(channel: ir.Value) -> int:

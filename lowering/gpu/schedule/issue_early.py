@@ -8,22 +8,22 @@ Warpgroups complete multiplies in the order of issue, so that a wait knows how m
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, PutCommitOp, ReleaseOp
-from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.channel import TMA, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_inside, operations_of
+from tilec.dialect.walk import operations_in, operations_inside, operations_of, users_of, with_inner
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.ir.slots import GET, VIEW, step_of_buffer
+from tilec.lowering.gpu.ir.slots import GET, VIEW, has_own_slots, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.pending_multiplies import MOST_PENDING
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.gpu.roles.register_budgets import registers_of_role, set_budgets
+from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
@@ -42,14 +42,14 @@ def issue_early(kernel: KernelOp, context: Context) -> None:
         return
     for number, region in enumerate(roles.bodies.values()):
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
-            if order := _order(loop, kernel, roles, number, context.options.register_budgets):
+            if order := _order(loop, kernel, number, context):
                 write_schedules(kernel, {loop: order}, context)
 
 
-def _order(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: int, may_set_budgets: bool) -> LoopOrder:
+def _order(loop: ir.Operation, kernel: KernelOp, number: int, context: Context) -> LoopOrder:
     """The order of a body; empty if it stays as it is. It is made in the body, and unmade."""
     body = loop.regions[0].blocks[0]
-    before = [op.operation for op in body.operations]
+    before = operations_in(body)
     multiplies = _multiplies(before)
     if multiplies is None:
         return []
@@ -60,9 +60,8 @@ def _order(loop: ir.Operation, kernel: KernelOp, roles: RolesOp, number: int, ma
     needed = tile_peak(body).needed
     for op in before[:-1]:
         op.move_before(before[-1])
-    if needed > registers_of_role(roles, number) and may_set_budgets:
-        set_budgets(kernel, roles, {number: needed})
-    return [] if order == present or needed > registers_of_role(roles, number) else [(op, 0) for op in order]
+    has_room = needed <= registers_for(kernel, number, needed, context.options)
+    return [(op, 0) for op in order] if has_room and order != present else []
 
 
 def _issued(loop: ir.Operation) -> list[ir.Operation]:
@@ -79,7 +78,7 @@ def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None
     if any(inner.name in (_MULTIPLY, _WAIT, *LOOPS) for op in operations for inner in operations_inside(op)):
         return None
     for op in multiplies:
-        users = [use.owner.operation for use in op.results[0].uses]
+        users = users_of(op.results[0])
         if (
             op.opview.promote
             or op.opview.metadata is not None
@@ -126,28 +125,19 @@ def _may_follow(last: ir.Operation, get: ir.Operation, body: ir.Block) -> bool:
 
     A role that fills one slot of a channel per iteration needs no release of the same iteration.
     """
-    operations = [op.operation for op in body.operations]
-    crossed = list(_all(operations[operations.index(last) + 1 : operations.index(get)]))
+    operations = operations_in(body)
+    between = operations[operations.index(last) + 1 : operations.index(get)]
+    crossed = [inner for op in between for inner in with_inner(op)]
     released = [op.operands[0] for op in crossed if op.name == _RELEASE]
     return all(op.name != _COMMIT for op in crossed) and all(
-        _has_one_slot(channel, operations) for channel in [get.operands[0], *released]
+        _has_one_slot(channel, body) for channel in [get.operands[0], *released]
     )
 
 
-def _has_one_slot(channel: ir.Value, operations: Sequence[ir.Operation]) -> bool:
+def _has_one_slot(channel: ir.Value, body: ir.Block) -> bool:
     """Whether each consumer gets at most one slot of a ring in an iteration, and no channel shares the ring."""
-    users = [use.owner.operation for use in channel.uses]
-    if channel.owner.opview.shares is not None or any(user.name == MakeChannelOp.OPERATION_NAME for user in users):
-        return False
-    gets = [op.opview.consumer for op in _all(operations) if op.name == GET and op.operands[0] == channel]
-    return len(gets) == len(set(gets))
-
-
-def _all(operations: Sequence[ir.Operation]) -> Iterator[ir.Operation]:
-    """Operations and those inside of them."""
-    for op in operations:
-        yield op
-        yield from operations_inside(op)
+    gets = [op.opview.consumer for op in operations_of(body) if op.name == GET and op.operands[0] == channel]
+    return has_own_slots(channel.owner.opview) and len(gets) == len(set(gets))
 
 
 def _needed(multiply: ir.Operation, body: ir.Block) -> set[ir.Operation] | None:
@@ -181,8 +171,8 @@ def _wait_late(body: ir.Block) -> None:
     """
     following = None
     for multiply in [op.operation for op in body.operations if op.operation.name == _MULTIPLY][::-1]:
-        (wait,) = [use.owner.operation for use in multiply.results[0].uses]
-        operations = [op.operation for op in body.operations]
+        (wait,) = users_of(multiply.results[0])
+        operations = operations_in(body)
         later = operations[operations.index(multiply) + 1 :]
         ends = {ancestor_in(use.owner.operation, body) for use in wait.results[0].uses} | {following, later[-1]}
         channels = {get.operands[0] for value in multiply.operands if (get := _get_of(value)) is not None}
@@ -191,4 +181,4 @@ def _wait_late(body: ir.Block) -> None:
 
 
 def _releases(op: ir.Operation, channels: Collection[ir.Value]) -> bool:
-    return any(each.name == _RELEASE and each.operands[0] in channels for each in _all([op]))
+    return any(each.name == _RELEASE and each.operands[0] in channels for each in with_inner(op))

@@ -17,7 +17,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, rounds_of, set_schedule
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside, terminator_of, with_inner
 from tilec.errors import VerificationError
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -101,7 +101,7 @@ def only_waits_are_late(loop: ir.Operation, order: LoopOrder) -> LateWaits | Non
 
 def operations_of_body(loop: ir.Operation) -> list[ir.Operation]:
     """The operations of a body, without the terminator."""
-    return [op.operation for op in loop.regions[0].blocks[0].operations][:-1]
+    return operations_in(loop.regions[0].blocks[0])[:-1]
 
 
 def present_order(loop: ir.Operation) -> LoopOrder:
@@ -185,7 +185,7 @@ def _dependences(loop: ir.Operation, positions: Mapping[ir.Operation, Position])
     for number, before, distance in sorted(access_dependences(operations), key=lambda found: (found[2], *found)):
         yield _Dependence(operations[before], operations[number], distance)
     for op in positions:
-        for inner in (op, *operations_inside(op)):
+        for inner in with_inner(op):
             for value in inner.operands:
                 yield from (_Dependence(source, op, distance) for source, distance in _sources(value, loop))
         if op.name == _WAIT:
@@ -207,7 +207,7 @@ def _rewrites(
 def _sources(value: ir.Value, loop: ir.Operation) -> Iterator[tuple[ir.Operation, int]]:
     """The operations that compute a value, through scalar arithmetic and views, each of some iterations before."""
     body = loop.regions[0].blocks[0]
-    arguments, yielded = list(body.arguments), body.operations[len(body.operations) - 1].operation
+    arguments, yielded = list(body.arguments), terminator_of(body)
     waiting, known = [(value, 0)], set[ir.Value]()
     while waiting:
         value, distance = waiting.pop(0)

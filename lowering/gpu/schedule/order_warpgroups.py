@@ -25,7 +25,7 @@ from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import operations_inside, operations_named, operations_of
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, operations_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import unlike_roles
@@ -93,7 +93,7 @@ def _innermost_loops(block: ir.Block) -> Iterator[ir.OpView]:
 
 def _section(kernel: KernelOp, loop: ir.OpView, warps: int, context: Context) -> _Section | None:
     """The multiplies of a loop, if warpgroups should issue them one after the other."""
-    operations = [op.operation for op in loop.operation.regions[0].blocks[0].operations]
+    operations = operations_in(loop.operation.regions[0].blocks[0])
     numbers = [number for number, op in enumerate(operations) if op.name == _MULTIPLY]
     inside = operations_named(loop, (_MULTIPLY,))
     # A loop with one multiply has nothing to compute while another warpgroup multiplies, or computes before it.

@@ -9,7 +9,7 @@ from __future__ import annotations
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
@@ -43,7 +43,7 @@ def unroll_loads(kernel: KernelOp, context: Context) -> None:
 def _loads(loop: ir.Operation) -> list[ir.Operation]:
     """The loads of a loop that may run early, if it is innermost, short and without channels."""
     body = loop.regions[0].blocks[0]
-    operations = [op.operation for op in body.operations]
+    operations = operations_in(body)
     is_simple = all(not len(op.regions) and op.name not in STEPS for op in operations)
     return early_loads(operations, body) if is_simple and len(operations) <= MAXIMUM_OPERATIONS else []
 

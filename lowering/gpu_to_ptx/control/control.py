@@ -9,6 +9,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.walk import terminator_of
 from tilec.lowering.gpu.loops.loop_attributes import repeats
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, element_named, layout_of
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
@@ -188,5 +189,5 @@ def _is_loaded(value: ir.Value) -> bool:
     if op.name != "scf.if":
         return op.name in GLOBAL_LOADS
     number = list(op.results).index(value)
-    ends = [block.operations[len(block.operations) - 1].operation for region in op.regions for block in region.blocks]
+    ends = [terminator_of(block) for region in op.regions for block in region.blocks]
     return any(_is_loaded(end.operands[number]) for end in ends)

@@ -23,7 +23,7 @@ from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.walk import operations_named
+from tilec.dialect.walk import operations_in, operations_named, users_of
 from tilec.element_types import element_type
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS
 from tilec.lowering.tile.analysis.bounds import bounds
@@ -181,7 +181,7 @@ def _bits(tile: TileType) -> int:
 def _divide_loop(loop: ir.OpView, multiplies: Sequence[_Multiply], parts: int) -> None:
     """Gives a loop that only multiplies `parts` times as many iterations."""
     counter = loop.induction_variable
-    users = [use.owner.operation for use in counter.uses]
+    users = users_of(counter)
     with ir.InsertionPoint(loop.operation), loop.location:
         limits = [_product(bound, parts) for bound in (loop.lowerBound, loop.upperBound)]
         factor = integer_splat(counter.type, parts)
@@ -265,7 +265,7 @@ def _divide(multiply: _Multiply, parts: int) -> None:
 
 def _erase(block: ir.Block, multiplies: Sequence[_Multiply]) -> None:
     erased = {op for each in multiplies for op in each.operations}
-    for op in reversed([op.operation for op in block.operations]):
+    for op in reversed(operations_in(block)):
         if op in erased:
             op.erase()
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, Im2colViewType
-from tilec.dialect.walk import operations_inside, operations_named
+from tilec.dialect.walk import operations_in, operations_inside, operations_named
 from tilec.lowering.kernel_hints import REPEATED_LOAD
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.tile_operations import (
@@ -98,7 +98,7 @@ def _nest(loop: ir.OpView, load: ir.OpView) -> _Nest | None:
 
 def _operations(loop: ir.OpView) -> list[ir.Operation]:
     """The operations of the body of a loop, without the terminator."""
-    return [op.operation for op in loop.body.blocks[0].operations][:-1]
+    return operations_in(loop.body.blocks[0])[:-1]
 
 
 def _directly_inside(loop: ir.OpView, depends: set[ir.Value]) -> tuple[ir.OpView, list[ir.Operation]] | None:

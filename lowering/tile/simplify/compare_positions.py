@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import reached
+from tilec.dialect.walk import reached, users_of
 from tilec.lowering.tile.analysis.bounds import Interval, bounds
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, along_axis, broadcast
@@ -137,7 +137,7 @@ def _only_chooses(mask: ir.Value) -> bool:
 
 def _masks_with(mask: ir.Value) -> list[ir.Value]:
     """The masks of which a mask is a part."""
-    users = [use.owner.operation for use in mask.uses]
+    users = users_of(mask)
     return [user.results[0] for user in users if user.name in _PARTS_OF_MASKS]
 
 
