@@ -107,7 +107,6 @@ CORE_CASES = {
     "tile/test_fold_vectors.py": 100,
     "tile/test_mark_inbounds.py": 10,
     "tile/test_row_major_start.py": 2,
-    "tile/test_split_loops.py": 4,
     "tile_to_gpu": 4,
     "tune": 0,
 }

@@ -12,7 +12,6 @@ from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_reductions import divide_reductions
 from tilec.lowering.tile.divide.divide_stores import divide_stores
 from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
-from tilec.lowering.tile.divide.split_loops import split_loops
 from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.divide.unroll_taps import unroll_taps
@@ -117,7 +116,6 @@ PASSES: dict[str, TilePass] = {
     "prune-tokens": TilePass("remove tokens that order nothing", prune_tokens),
     "remove-dead": TilePass("remove unused operations, including weak loads", remove_dead),
     "mark-inbounds": TilePass("set inbounds on accesses to tiles that lie inside their tensor", mark_inbounds),
-    "split-loops": TilePass("split loops at the last iteration in which their masks hold everywhere", split_loops),
     "annotate-analysis": TilePass(
         "attach analysis results: contiguous runs, equal elements, divisors, bounds", annotate_analysis
     ),
