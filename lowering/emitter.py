@@ -143,8 +143,13 @@ def cast_integer(value: ir.Value, width: int) -> ir.Value:
 
 def less_than(lhs: ir.Value, rhs: ir.Value, unsigned: bool) -> ir.Value:
     """lhs < rhs as an i1."""
-    predicate = predicate_attribute("arith.cmpi", "ult" if unsigned else "slt")
-    return create("arith.cmpi", [integer_type(1)], [lhs, rhs], predicate=predicate).result
+    return compare("ult" if unsigned else "slt", lhs, rhs)
+
+
+def compare(predicate: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    """Whether a predicate of arith.cmpi holds for two scalars, as an i1."""
+    attribute = predicate_attribute("arith.cmpi", predicate)
+    return create("arith.cmpi", [integer_type(1)], [lhs, rhs], predicate=attribute).result
 
 
 def gpu(

@@ -11,6 +11,8 @@ The error is at most 1.29 units in the last place, and 2**-23.6 of the result: l
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.shape import BroadcastOp, IotaOp, ReshapeOp, TransposeOp
 from tilec.dialect.upstream_predicates import predicate_of
@@ -76,23 +78,21 @@ def is_mask_comparison(op: ir.Operation) -> bool:
         return False
     type = op.operands[0].type
     element = type.element_type if isinstance(type, ir.RankedTensorType) else None
-    return isinstance(element, ir.IntegerType) and element.width == _BITS and _only_chooses(op.results[0])
+    has_type = isinstance(element, ir.IntegerType) and element.width == _BITS
+    return has_type and only_chooses(op.results[0], "arith.select", _PARTS_OF_MASKS)
 
 
-def _only_chooses(mask: ir.Value) -> bool:
-    """Whether all uses of a mask, also as a part of another one, are conditions of selects."""
+def only_chooses(mask: ir.Value, select: str, parts_of_masks: Collection[str]) -> bool:
+    """Whether all uses of a mask, also as a part of another one, are conditions of operations named `select`."""
     return all(
-        use.owner.operation.name in _PARTS_OF_MASKS
-        or use.owner.operation.name == "arith.select"
+        use.owner.operation.name in parts_of_masks
+        or use.owner.operation.name == select
         and use.operand_number == 0
-        for part in reached(mask, _masks_with)
+        for part in reached(
+            mask, lambda part: [user.results[0] for user in users_of(part) if user.name in parts_of_masks]
+        )
         for use in part.uses
     )
-
-
-def _masks_with(mask: ir.Value) -> list[ir.Value]:
-    """The masks of which a mask is a part."""
-    return [user.results[0] for user in users_of(mask) if user.name in _PARTS_OF_MASKS]
 
 
 def position_comparisons(mask: ir.Value) -> list[ir.Operation]:

@@ -18,7 +18,6 @@ from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
 from tilec.dialect.tile_gpu.memory import FenceAcquiredOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
-from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_below, operations_named, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box
@@ -228,12 +227,12 @@ def _share(shared: _SharedLoad) -> None:
 def _condition(scalars: Iterable[ir.Value]) -> ir.Value:
     """Whether the launch has clusters, and the scalars are equal in both tile blocks of one."""
     size = emitter.gpu(ClusterSizeOp, [], [emitter.integer_type(32)]).result
-    condition = _is_equal(size, emitter.i32(_PAIR))
+    condition = emitter.compare("eq", size, emitter.i32(_PAIR))
     # A tile block alone is its own neighbour: the number of another one may be outside of the grid.
     difference = emitter.binary("arith.subi", size, emitter.i32(1))
     copies: dict[ir.Value, ir.Value] = {}
     for scalar in scalars:
-        same = _is_equal(scalar, _in_neighbour(scalar, difference, copies))
+        same = emitter.compare("eq", scalar, _in_neighbour(scalar, difference, copies))
         condition = emitter.binary("arith.andi", condition, same)
     return condition
 
@@ -253,8 +252,3 @@ def _in_neighbour(value: ir.Value, difference: ir.Value, copies: dict[ir.Value, 
                 copy.operands[number] = operand
             copies[value] = copy.results[0]
     return copies[value]
-
-
-def _is_equal(lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    predicate = predicate_attribute("arith.cmpi", "eq")
-    return emitter.create("arith.cmpi", [emitter.integer_type(1)], [lhs, rhs], predicate=predicate).result

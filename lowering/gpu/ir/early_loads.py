@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp
+from tilec.dialect.walk import operations_in, owner_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 
 _ADDRESSES = (
@@ -26,26 +27,33 @@ def early_loads(operations: Sequence[ir.Operation], body: ir.Block) -> list[ir.O
 
 def addresses_of(load: ir.Operation, body: ir.Block) -> list[ir.Operation] | None:
     """The operations of the body that a load depends on; None if it needs more than the counter and arithmetic."""
+    return operations_behind([load], body, _is_address_arithmetic)
+
+
+def operations_behind(
+    group: Sequence[ir.Operation], body: ir.Block, may_be_needed: Callable[[ir.Operation], bool]
+) -> list[ir.Operation] | None:
+    """The operations of a body that a group of others needs; None if it needs what a loop carries, or other ones."""
     needed: list[ir.Operation] = []
-    work = list(load.operands)
+    work = [operand for op in group for operand in op.operands]
     while work:
         value = work.pop()
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            if owner == body and value != body.arguments[0]:
+        op = owner_of(value)
+        if op is None:
+            if value.owner == body and value != body.arguments[0]:
                 return None
-        elif owner.operation.block == body and owner.operation not in needed:
-            if not _is_address_arithmetic(owner.operation):
+        elif op.block == body and op not in needed and op not in group:
+            if not may_be_needed(op):
                 return None
-            needed.append(owner.operation)
-            work += list(owner.operation.operands)
+            needed.append(op)
+            work += op.operands
     return needed
 
 
 def with_addresses(load: ir.Operation, body: ir.Block) -> list[ir.Operation]:
     """An early load after the operations that compute its addresses."""
     needed = {load, *(addresses_of(load, body) or [])}
-    return [op.operation for op in body.operations if op.operation in needed]
+    return [op for op in operations_in(body) if op in needed]
 
 
 def _is_address_arithmetic(op: ir.Operation) -> bool:

@@ -19,7 +19,6 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import operations_in, operations_inside, terminator_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
@@ -138,10 +137,7 @@ def wait_late(found: LateWaits) -> None:
         wait.attributes["pending"] = ir.IntegerAttr.get(emitter.integer_type(32), len(found.waits))
     with loop.location:
         with ir.InsertionPoint(found.waits[0]):
-            differs = predicate_attribute("arith.cmpi", "ne")
-            is_later = emitter.create(
-                "arith.cmpi", [emitter.integer_type(1)], [counter, lower], predicate=differs
-            ).result
+            is_later = emitter.compare("ne", counter, lower)
         for release in found.releases:
             with release.location, ir.InsertionPoint(release), emitter.only_if(is_later):
                 _release_late(release)

@@ -7,25 +7,13 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp
 from tilec.dialect.walk import with_inner
+from tilec.lowering.gpu.ir.early_loads import operations_behind
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 
 
 def scalars_behind(group: Sequence[ir.Operation], body: ir.Block) -> list[ir.Operation] | None:
     """The scalar operations of a body that some of its operations need; None if they need more than the counter."""
-    needed: list[ir.Operation] = []
-    work = [operand for op in group for operand in op.operands]
-    while work:
-        value = work.pop()
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            if owner == body and value != body.arguments[0]:
-                return None
-        elif owner.operation.block == body and owner.operation not in needed and owner.operation not in group:
-            if not is_rematerializable(owner.operation):
-                return None
-            needed.append(owner.operation)
-            work += list(owner.operation.operands)
-    return needed
+    return operations_behind(group, body, is_rematerializable)
 
 
 def copy_all(operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> list[ir.Operation]:

@@ -126,12 +126,6 @@ def arranged(
     return loop, positions
 
 
-def order_of(loop: ir.Operation, positions: Sequence[Position | None]) -> LoopOrder:
-    """The operations of a body that have positions in their order, each with the iterations by which it is ahead."""
-    found = [(op, each) for op, each in zip(operations_of_body(loop), positions, strict=True) if each is not None]
-    return [(op, each.ahead) for op, each in sorted(found, key=lambda pair: pair[1].order)]
-
-
 def _moved(numbers: Mapping[int, _Number], origins: Origins) -> dict[int, _Number]:
     """What operations of the body before have, by number, for those of the new one."""
     return {place: numbers[number] for place, number in enumerate(origins) if number is not None and number in numbers}

@@ -41,8 +41,8 @@ from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.roles.register_budgets import registers_for
-from tilec.lowering.gpu.schedule.expand_schedules import arranged, order_of
-from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
+from tilec.lowering.gpu.schedule.expand_schedules import arranged
+from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
 from tilec.lowering.gpu.schedule.role_liveness import liveness

@@ -7,7 +7,7 @@ executed after it.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
@@ -106,8 +106,13 @@ def operations_of_body(loop: ir.Operation) -> list[ir.Operation]:
 
 def present_order(loop: ir.Operation) -> LoopOrder:
     """The order that the attributes of the operations of a body say."""
-    positions = [(op, found) for op in operations_of_body(loop) if (found := position_of(op)) is not None]
-    return [(op, position.ahead) for op, position in sorted(positions, key=lambda pair: pair[1].order)]
+    return order_of(loop, map(position_of, operations_of_body(loop)))
+
+
+def order_of(loop: ir.Operation, positions: Iterable[Position | None]) -> LoopOrder:
+    """The operations of a body that have positions in their order, each with the iterations by which it is ahead."""
+    found = [(op, each) for op, each in zip(operations_of_body(loop), positions, strict=True) if each is not None]
+    return [(op, each.ahead) for op, each in sorted(found, key=lambda pair: pair[1].order)]
 
 
 def missing_position(loop: ir.Operation, order: LoopOrder) -> VerificationError | None:

@@ -8,8 +8,7 @@ from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.elementwise import pair_of
-from tilec.lowering.gpu_to_ptx.registers.literals import operands
+from tilec.lowering.gpu_to_ptx.registers.elementwise import pair_of, reduced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, named_location
 from tilec.lowering.layout.reduction_plan import ReductionPlan
 from tilec.lowering.target import LANES
@@ -82,15 +81,7 @@ class ReductionBody:
 
 
 def _extremum(lowering: Lowering, form: str, registers: Sequence[ir.Value]) -> ir.Value:
-    """A tree of three branches."""
-    level = list(registers)
-    while len(level) > 1:
-        groups = [level[first : first + 3] for first in range(0, len(level), 3)]
-        level = [
-            group[0] if len(group) == 1 else lowering.compute(f"{form} {operands(len(group) + 1)};", "f32", *group)
-            for group in groups
-        ]
-    return level[0]
+    return reduced(lowering, form, "f32", registers, 3)
 
 
 def _sum(lowering: Lowering, name: str, registers: Sequence[ir.Value]) -> ir.Value:

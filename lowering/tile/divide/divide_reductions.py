@@ -15,12 +15,11 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 from functools import partial
 
-from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
-from tilec.lowering.tile.analysis.tile_parts import reshaped
+from tilec.lowering.tile.analysis.tile_parts import joined, reshaped
 from tilec.lowering.tile.divide.slices import Divided, Slice, Slicer, operand_dimensions, sliced_operands
 
 # Elements of a slice: 16 of each thread of four warps, for which several values are live at once.
@@ -123,8 +122,8 @@ def _divide(group: list[ir.OpView]) -> None:
         parts = [[_part(op, slicer, Slice(op.dim, number, size)) for op in group] for number in range(count)]
         for op, results in zip(group, zip(*parts, strict=True), strict=True):
             with op.location:
-                joined = [_joined(list(column), op.dim) for column in zip(*results, strict=True)]
-            whole = _with_operands(op, joined)
+                operands = [_joined(list(column), op.dim) for column in zip(*results, strict=True)]
+            whole = _with_operands(op, operands)
             for old, new in zip(op.operation.results, whole.results, strict=True):
                 old.replace_all_uses_with(new)
     for op in group:
@@ -146,14 +145,7 @@ def _with_operands(op: ir.OpView, operands: list[ir.Value]) -> ir.Operation:
 
 def _joined(results: list[ir.Value], dimension: int) -> ir.Value:
     """The results of the slices, in their order, along a dimension."""
-    shape = list(results[0].type.shape)
-    level = [reshaped(each, (*shape[:dimension], 1, *shape[dimension:])) for each in results]
-    while len(level) > 1:
-        pairs = zip(level[0::2], level[1::2], strict=True)
-        level = [_cat(*pair, dimension) for pair in pairs]
-    return level[0]
-
-
-def _cat(lhs: ir.Value, rhs: ir.Value, dimension: int) -> ir.Value:
-    shape = tuple(extent * 2 if d == dimension else extent for d, extent in enumerate(lhs.type.shape))
-    return build("cat", [lhs, rhs], [TileType.get(shape, lhs.type.element)], {"dim": dimension}).result
+    first = results[0].type
+    before, after = tuple(first.shape)[:dimension], tuple(first.shape)[dimension:]
+    parts = [reshaped(each, (*before, 1, *after)) for each in results]
+    return joined(parts, TileType.get((*before, len(results), *after), first.element))

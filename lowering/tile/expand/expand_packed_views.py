@@ -19,6 +19,7 @@ from tilec.dialect.cuda_tile.types import TileType, TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.packed_rules import elements_per_group
 from tilec.dialect.walk import operations_named
+from tilec.lowering.tile.analysis.condition import integer
 from tilec.lowering.tile.analysis.constants import integer_splat
 from tilec.lowering.tile.analysis.divisibility import divisor_of
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, along_axis, broadcast, value_of_type
@@ -85,12 +86,12 @@ def _load(op: ir.OpView) -> list[ir.Value]:
     mask = place.inside(last)
     low, token = _load_bytes(op, place.pointers(first), mask)
     right = build("trunci", [shift], [TileType.get(type.tile_shape[-1:], type.element)]).result
-    value, tokens = _binary("shri", low, _in_rows(right, low), signedness="unsigned"), [token]
+    value, tokens = integer("shri", low, _in_rows(right, low), signedness="unsigned"), [token]
     if _BYTE % type.bits:
         high, token = _load_bytes(op, place.pointers(last), mask)
         # Where the shift is 0, both bytes are the same one.
-        left = _binary("andi", _binary("subi", _splat(right, _BYTE), right), _BYTE - 1)
-        value, tokens = _binary("ori", value, _binary("shli", high, _in_rows(left, high))), [*tokens, token]
+        left = integer("andi", integer("subi", _splat(right, _BYTE), right), _BYTE - 1)
+        value, tokens = integer("ori", value, integer("shli", high, _in_rows(left, high))), [*tokens, token]
     return [_low_bits(value, type.bits), join_tokens(tokens)]
 
 
@@ -135,9 +136,9 @@ def _byte(values: list[ir.Value], byte: int, bits: int, positions: list[ir.Value
             continue
         exists = place.inside_row(positions[last]) if last > byte else None
         shift = k * bits - byte * _BYTE
-        part = _binary("shli", value, shift) if shift >= 0 else _binary("shri", value, -shift, signedness="unsigned")
+        part = integer("shli", value, shift) if shift >= 0 else integer("shri", value, -shift, signedness="unsigned")
         parts.append(part if exists is None else build("select", [exists, part, _splat(part, 0)], [part.type]).result)
-    return reduce(lambda lhs, rhs: _binary("ori", lhs, rhs), parts)
+    return reduce(lambda lhs, rhs: integer("ori", lhs, rhs), parts)
 
 
 def _index_space(op: ir.OpView) -> list[ir.Value]:
@@ -146,13 +147,7 @@ def _index_space(op: ir.OpView) -> list[ir.Value]:
 
 
 def _low_bits(value: ir.Value, bits: int) -> ir.Value:
-    return _binary("andi", value, (1 << bits) - 1)
-
-
-def _binary(name: str, lhs: ir.Value, rhs: ir.Value | int, **attributes: str) -> ir.Value:
-    """An operation on bytes; a number is the same for all of them."""
-    other = _splat(lhs, rhs) if isinstance(rhs, int) else rhs
-    return build(name, [lhs, other], [lhs.type], attributes).result
+    return integer("andi", value, (1 << bits) - 1)
 
 
 def _splat(like: ir.Value, number: int) -> ir.Value:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import reached, users_of
+from tilec.lowering.instruction_choice import only_chooses
 from tilec.lowering.tile.analysis.bounds import Interval, bounds
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, Number, along_axis, broadcast
@@ -72,7 +72,7 @@ def _compared(op: ir.OpView) -> ir.Value | None:
     # A thread has the elements of the last dimension in registers, wherever a layout allows.
     numbered = [each for each in sides if each is not None and each.numbers is not None]
     position = max(numbered, key=lambda each: each.dimension, default=None)
-    if position is None or not _only_chooses(op.result):
+    if position is None or not only_chooses(op.result, "cuda_tile.select", _PARTS_OF_MASKS):
         return None
     is_left = position is sides[0]
     bound = _repeated(op.rhs if is_left else op.lhs, position.dimension)
@@ -122,23 +122,6 @@ def _reshaped(source: _Sum | None, type: TileType) -> _Sum | None:
     if math.prod(type.shape) != source.extent:
         return None
     return replace(source, dimension=tuple(type.shape).index(source.extent)) if source.extent in type.shape else None
-
-
-def _only_chooses(mask: ir.Value) -> bool:
-    """Whether all uses of a mask, also as a part of another one, are conditions of selects."""
-    return all(
-        use.owner.operation.name in _PARTS_OF_MASKS
-        or use.owner.operation.name == "cuda_tile.select"
-        and use.operand_number == 0
-        for part in reached(mask, _masks_with)
-        for use in part.uses
-    )
-
-
-def _masks_with(mask: ir.Value) -> list[ir.Value]:
-    """The masks of which a mask is a part."""
-    users = users_of(mask)
-    return [user.results[0] for user in users if user.name in _PARTS_OF_MASKS]
 
 
 def _repeated(value: ir.Value, dimension: int) -> Number | None:
