@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -18,7 +17,7 @@ from tilec.lowering.schedule.arcs import (
     same_components,
 )
 from tilec.lowering.schedule.memory_share import memory_share
-from tilec.lowering.schedule.parts import WHOLE, ProblemError
+from tilec.lowering.schedule.parts import ProblemError
 from tilec.lowering.schedule.problem import QUANTUM, Problem, rounded
 
 
@@ -70,8 +69,7 @@ def certain_arcs(problem: Problem, roles: Roles = None) -> list[Arc]:
 def _units(problem: Problem) -> Iterator[Bound]:
     for unit in problem.units:
         uses = (use for operation in problem.operations for use in operation.uses if use.unit == unit)
-        work = sum(use.busy * use.share for use in uses)
-        yield Bound(rounded(math.ceil(work / WHOLE)), f"unit {unit}")
+        yield Bound(rounded(sum(use.busy for use in uses)), f"unit {unit}")
 
 
 def _streams(problem: Problem, roles: Roles) -> Iterator[Bound]:
@@ -83,9 +81,6 @@ def _streams(problem: Problem, roles: Roles) -> Iterator[Bound]:
         busy = sum(problem.operations[number].duration for number in numbers)
         first = problem.operations[numbers[0]].name
         yield Bound(busy, f"duration of {first}" if len(numbers) == 1 else f"instructions of the role of {first}")
-    for operation in problem.operations:
-        busy = max((use.busy for use in operation.uses), default=0)
-        yield Bound(busy, f"duration of {operation.name}")
 
 
 def _cycle_names(problem: Problem, arcs: list[Arc], interval: int) -> str:

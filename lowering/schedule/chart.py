@@ -14,7 +14,7 @@ _NAMES = {Kind.STREAM: "load", Kind.ISSUE: "mma", Kind.TILE: "compute"}
 # The columns of a chart.
 WIDTH = 80
 _SYMBOLS = string.ascii_lowercase + string.ascii_uppercase + string.digits
-# Marks a column in which several operations occupy shares of a unit.
+# Marks a column that several operations occupy for equally long.
 _SEVERAL = "*"
 
 # A row: its name, and its occupants: the operation, its start, and its clocks.
@@ -61,7 +61,7 @@ def rows(problem: Problem, schedule: Schedule) -> Iterator[Row]:
             for use in operation.uses
             if use.unit == unit
         ]
-        work = sum(use.busy * use.share for _, use in used)
+        work = 100 * sum(use.busy for _, use in used)
         yield (
             f"{unit} {work / schedule.interval:.0f} %",
             [(number, schedule.start[number], use.busy) for number, use in used],

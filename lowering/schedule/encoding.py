@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.lowering.schedule.arcs import earliest_starts, edge_arcs, same_components
 from tilec.lowering.schedule.memory_share import least_slots, memory_share
-from tilec.lowering.schedule.parts import WHOLE, Buffer, BufferUse, Edge, Kind
+from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind
 from tilec.lowering.schedule.problem import QUANTUM, Problem
 from tilec.lowering.schedule.schedule import Schedule, numbered_by_first
 
@@ -144,11 +144,7 @@ class Encoding:
                 for use in operation.uses
                 if use.unit == unit and use.busy
             ]
-            intervals = [copy for number, use in uses for copy in self._copies(number, use.busy, unit)]
-            if all(use.share == WHOLE for _, use in uses):
-                self.model.add_no_overlap(intervals)
-            else:
-                self.model.add_cumulative(intervals, [use.share for _, use in uses for _ in range(2)], WHOLE)
+            self.model.add_no_overlap([copy for number, use in uses for copy in self._copies(number, use.busy, unit)])
 
     def _role_streams(self) -> None:
         for role in range(len(self.warps)):

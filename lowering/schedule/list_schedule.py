@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 from tilec.lowering.schedule.arcs import Arc, earliest_starts
 from tilec.lowering.schedule.bound import bound, certain_arcs
 from tilec.lowering.schedule.memory_share import least_slots, memory_share, uses_of_slot
-from tilec.lowering.schedule.parts import WHOLE, Buffer
+from tilec.lowering.schedule.parts import Buffer
 from tilec.lowering.schedule.problem import QUANTUM, Problem, rounded
 from tilec.lowering.schedule.schedule import Schedule
 
@@ -91,7 +91,7 @@ def _exclusive(problem: Problem, roles: tuple[int, ...], first: int, second: int
     busy = {use.unit: use for use in theirs.uses}
     for use in mine.uses:
         other = busy.get(use.unit)
-        if other and use.busy and other.busy and max(use.share, other.share) == WHOLE:
+        if other and use.busy and other.busy:
             yield use.busy, other.busy
 
 
@@ -140,7 +140,7 @@ class _Attempt:
         clock = earliest
         while clock < earliest + self.interval:
             delay = max((self._delay(number, clock, other) for other in self.start), default=0)
-            if not delay and self._shares(number, clock):
+            if not delay:
                 return clock
             clock += max(delay, QUANTUM)
         return None
@@ -149,8 +149,6 @@ class _Attempt:
         """Removes the operations that conflict with the one just placed, or start too early or late for it."""
         clock = self.start[number]
         gone = {other for other in self.start if other != number and self._delay(number, clock, other)}
-        if not self._shares(number, clock):
-            gone |= {other for other in self.start if other != number and self._common_shares(number, other)}
         for arc in self.arcs:
             if number in (arc.source, arc.target) and arc.source in self.start and arc.target in self.start:
                 if self._ready(arc) > self.start[arc.target]:
@@ -170,26 +168,6 @@ class _Attempt:
             ),
             default=0,
         )
-
-    def _common_shares(self, number: int, other: int) -> bool:
-        units = {use.unit for use in self.problem.operations[number].uses}
-        return any(use.unit in units for use in self.problem.operations[other].uses)
-
-    def _shares(self, number: int, clock: int) -> bool:
-        """Whether the shares of every unit that the operation occupies stay within the unit."""
-        for use in self.problem.operations[number].uses:
-            if use.share == WHOLE:
-                continue
-            spans = [(clock, use.busy, use.share)]
-            for other, start in self.start.items():
-                theirs = self.problem.operations[other].uses if other != number else ()
-                spans += [(start, entry.busy, entry.share) for entry in theirs if entry.unit == use.unit]
-            peak = max(
-                sum(share for start, busy, share in spans if (at - start) % self.interval < busy) for at, _, _ in spans
-            )
-            if peak > WHOLE:
-                return False
-        return True
 
 
 def ring_depths(problem: Problem, interval: int, start: Sequence[int]) -> tuple[int, ...] | None:

@@ -8,9 +8,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-# The share of a unit, in percent, that an operation takes alone.
-WHOLE = 100
-
 
 class ProblemError(ValueError):
     """The problem is inconsistent, or its text cannot be read."""
@@ -29,11 +26,10 @@ class Kind(StrEnum):
 
 @dataclass(frozen=True)
 class Use:
-    """An operation occupies a unit for `busy` clocks from its start, at `share` percent of the unit."""
+    """An operation occupies a unit for `busy` clocks from its start."""
 
     unit: str
     busy: int
-    share: int = WHOLE
 
 
 @dataclass(frozen=True)

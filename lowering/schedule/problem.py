@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 
-from tilec.lowering.schedule.parts import WHOLE, Buffer, BufferUse, Edge, Limits, Operation, ProblemError, RegisterValue
+from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Limits, Operation, ProblemError, RegisterValue
 
 # Clocks. The costs of units and barriers are multiples of it, so that little is lost; the exact solver is then several
 # times as fast as with clocks.
@@ -122,8 +122,6 @@ def _check_operation(operation: Operation) -> None:
     units = [use.unit for use in operation.uses]
     for use in operation.uses:
         _not_negative(where, use.busy)
-        if not 1 <= use.share <= WHOLE:
-            raise ProblemError(f"{where}: expected a share of '{use.unit}' from 1 to {WHOLE} percent, got {use.share}")
         if units.count(use.unit) > 1:
             raise ProblemError(f"{where}: uses the unit '{use.unit}' twice")
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 from dataclasses import fields
 
 from tilec.lowering.schedule.parts import (
-    WHOLE,
     Buffer,
     BufferUse,
     Edge,
@@ -37,8 +36,7 @@ def write_problem(problem: Problem) -> str:
 def _operation_line(operation: Operation) -> str:
     words = ["operation", operation.name, operation.kind, f"duration={operation.duration}", f"warps={operation.warps}"]
     if operation.uses:
-        shares = (f"{use.unit}:{use.busy}" + (f":{use.share}" if use.share != WHOLE else "") for use in operation.uses)
-        words.append("uses=" + ",".join(shares))
+        words.append("uses=" + ",".join(f"{use.unit}:{use.busy}" for use in operation.uses))
     return " ".join([*words, *_optional(operation, "role"), *["rare"] * operation.is_rare])
 
 

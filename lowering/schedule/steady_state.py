@@ -15,7 +15,7 @@ from operator import floordiv
 
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, ring_arcs
 from tilec.lowering.schedule.costs import MEMORY_UNITS
-from tilec.lowering.schedule.parts import WHOLE, Kind, Operation
+from tilec.lowering.schedule.parts import Kind, Operation
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.schedule import Schedule
 
@@ -55,15 +55,15 @@ class _Step:
 def _step(operation: Operation, number: int, ahead: Sequence[int], arcs: Sequence[Arc]) -> _Step:
     uses = operation.uses
     is_asynchronous = operation.kind != Kind.TILE or any(use.busy > operation.duration for use in uses)
-    clocks = WHOLE * max(1, operation.duration)
+    clocks = max(1, operation.duration)
     return _Step(
         ahead[number],
         tuple((arc.source, arc.distance, arc.latency, ahead[arc.source]) for arc in arcs),
         operation.duration,
         is_asynchronous,
         tuple(use.unit for use in uses if is_asynchronous or use.unit in MEMORY_UNITS),
-        tuple((use.unit, use.busy * use.share / WHOLE) for use in uses),
-        tuple((use.unit, use.busy * use.share / clocks) for use in uses if use.unit not in MEMORY_UNITS),
+        tuple((use.unit, float(use.busy)) for use in uses),
+        tuple((use.unit, use.busy / clocks) for use in uses if use.unit not in MEMORY_UNITS),
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from tilec.lowering.schedule.parts import WHOLE, Kind
+from tilec.lowering.schedule.parts import Kind
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.schedule import Schedule
 
@@ -53,12 +53,12 @@ def _edges(problem: Problem, schedule: Schedule) -> Iterator[str]:
 def _units(problem: Problem, schedule: Schedule) -> Iterator[str]:
     for unit in problem.units:
         spans = [
-            (start, start + use.busy, use.share)
+            (start, start + use.busy, 1)
             for operation, start in zip(problem.operations, schedule.start, strict=True)
             for use in operation.uses
             if use.unit == unit
         ]
-        if _peak(spans, schedule.interval) > WHOLE:
+        if _peak(spans, schedule.interval) > 1:
             yield f"the unit '{unit}' is used by more than it can do at one time"
 
 

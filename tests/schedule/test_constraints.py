@@ -26,8 +26,8 @@ from tilec.lowering.schedule.problem import Problem
 pytestmark = pytest.mark.skipif(solver_name() is None, reason="needs the extra 'schedule'")
 
 
-def tiles(*names: str, duration: int = 20, unit: str = "", share: int = 100) -> tuple[Operation, ...]:
-    uses = (Use(unit, duration, share),) if unit else ()
+def tiles(*names: str, duration: int = 20, unit: str = "") -> tuple[Operation, ...]:
+    uses = (Use(unit, duration),) if unit else ()
     return tuple(Operation(name, Kind.TILE, duration, uses, 4) for name in names)
 
 
@@ -55,13 +55,6 @@ CASES: dict[str, tuple[Problem, int | None, Callable[[Problem], Problem], int | 
         Problem("p", tiles("a", "b", unit="x")),
         40,
         lambda p: replace(p, operations=tiles("a", "b")),
-        20,
-    ),
-    "shares of a unit": (
-        Problem("p", tiles("a", "b", unit="x", share=60)),
-        # The bound is 24; two operations of 60 percent never overlap.
-        40,
-        lambda p: replace(p, operations=tiles("a", "b", unit="x", share=50)),
         20,
     ),
     "warps": (

@@ -32,7 +32,7 @@ def test_text_of_a_problem() -> None:
 def every_field() -> Problem:
     """A problem in which each field of each part has a value that is not its default."""
     base = load_and_multiply()
-    operation = Operation("p", Kind.TILE, 8, (Use("alu", 4, 50), Use("tc", 4)), 4, is_rare=True, role="compute")
+    operation = Operation("p", Kind.TILE, 8, (Use("alu", 4), Use("tc", 4)), 4, is_rare=True, role="compute")
     return replace(
         base,
         operations=(*base.operations, operation),
@@ -101,9 +101,6 @@ REFUSED_PROBLEMS = {
     ),
     "operation 'x': uses the unit 'tc' twice": lambda base: Problem(
         "p", (Operation("x", Kind.TILE, 4, (Use("tc", 4), Use("tc", 8))),)
-    ),
-    "operation 'x': expected a share of 'tc' from 1 to 100 percent, got 101": lambda base: Problem(
-        "p", (Operation("x", Kind.TILE, 4, (Use("tc", 4, 101),)),)
     ),
     "operation 'x': expected at least one warp, got 0": lambda base: Problem(
         "p", (Operation("x", Kind.TILE, 4, warps=0),)

@@ -120,9 +120,8 @@ def two_roles_with_exponentials(uses: tuple[Use, ...]) -> Problem:
         (Use("mufu", 200), 500),
         # Three quarters of the clocks each: 100 + 200 * 2 * 3 / 4.
         (Use("mufu", 150), 400),
-        # Half of them each, or of the unit: no role waits.
+        # Half of them each: no role waits.
         (Use("mufu", 100), 300),
-        (Use("mufu", 200, share=50), 300),
     ],
 )
 def test_roles_that_start_together_slow_each_other_down(use: Use, interval: int) -> None:

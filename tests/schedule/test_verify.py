@@ -141,7 +141,7 @@ PAIRS: dict[str, tuple[Problem, Schedule, Callable[[Schedule], Schedule], str]] 
         "the buffers need 200 of the memory 'shared', which has 150",
     ),
     "shared unit": (
-        Problem("p", tuple(_tile(name, uses=(Use("issue", 20, 60),)) for name in "ab")),
+        Problem("p", tuple(_tile(name, uses=(Use("issue", 20),)) for name in "ab")),
         Schedule(40, (0, 20), (0, 1), ()),
         lambda legal: replace(legal, start=(0, 16)),
         "the unit 'issue' is used by more than it can do at one time",
