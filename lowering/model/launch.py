@@ -110,7 +110,6 @@ class Prediction:
         device: the device.
         step_units: cycles of each unit in a step of one tile, on an SM with all its blocks.
         step_cycles: cycles of a step.
-        step_bound: the unit with the most cycles in a step.
         iterations: steps per tile.
         tile_cycles: cycles between two tiles of an SM.
         epilogue_cycles: cycles of the epilogue of a tile.
@@ -124,7 +123,6 @@ class Prediction:
     device: str
     step_units: Mapping[str, float]
     step_cycles: float
-    step_bound: str
     iterations: float
     tile_cycles: float
     epilogue_cycles: float
@@ -178,7 +176,6 @@ def predict(work: TileWork, device: Device) -> Prediction:
         device=device.name,
         step_units=units,
         step_cycles=step_cycles,
-        step_bound=bound,
         iterations=work.iterations,
         tile_cycles=tile_cycles,
         epilogue_cycles=epilogue,

@@ -197,21 +197,7 @@ class Encoding:
     def _memories(self) -> None:
         for memory, capacity in self.problem.capacity.items():
             buffers = [buffer for buffer in self.problem.buffers if buffer.memory == memory]
-            rings = sum(buffer.size * self.depth[buffer.name] for buffer in buffers if not buffer.is_pooled)
-            pooled = [buffer for buffer in buffers if buffer.is_pooled]
-            if not pooled:
-                self.model.add(rings <= capacity)
-                continue
-            room = self.model.new_int_var(0, capacity, f"pool of {memory}")
-            self.model.add(rings + room <= capacity)
-            intervals = [copy for buffer in pooled for copy in self._pool_copies(buffer)]
-            self.model.add_cumulative(intervals, [buffer.size for buffer in pooled for _ in range(2)], room)
-
-    def _pool_copies(self, buffer: Buffer) -> list[Any]:
-        length = self.model.new_int_var(0, self.steps, f"life {buffer.name}")
-        for use in buffer.uses:
-            self.model.add(length >= self._life(buffer, use))
-        return self._variable_copies(self.problem.index[buffer.source], 0, length, buffer.name, 1)
+            self.model.add(sum(buffer.size * self.depth[buffer.name] for buffer in buffers) <= capacity)
 
     def _variable_copies(self, number: int, begin: int, length: Any, name: str, presence: Any) -> list[Any]:
         """The occurrences of something from `begin` after the start of an operation, for a variable length."""

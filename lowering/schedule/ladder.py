@@ -150,7 +150,7 @@ def deepened(problem: Problem, schedule: Schedule) -> Schedule:
     """The schedule with one more slot for each ring that a stream fills, where memory allows: latencies vary."""
     for position, buffer in enumerate(problem.buffers):
         is_stream = problem.operation(buffer.source).kind == Kind.STREAM
-        if is_stream and not buffer.depth and not buffer.is_pooled and schedule.depth[position] < MOST_SLOTS:
+        if is_stream and schedule.depth[position] < MOST_SLOTS:
             depth = tuple(slots + (at == position) for at, slots in enumerate(schedule.depth))
             deeper = replace(schedule, depth=depth)
             schedule = deeper if not verify(problem, deeper) else schedule

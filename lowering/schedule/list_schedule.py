@@ -176,7 +176,7 @@ def ring_depths(problem: Problem, interval: int, start: Sequence[int]) -> tuple[
     optional = frozenset(buffer.name for buffer in problem.buffers if buffer.overlay)
     for overlaid in dict.fromkeys((forced, optional)):
         depths = tuple(_depth(problem, buffer, interval, start, overlaid) for buffer in problem.buffers)
-        if _fits(problem, interval, start, depths):
+        if _fits(problem, depths):
             return depths
     return None
 
@@ -197,32 +197,9 @@ def _depth(problem: Problem, buffer: Buffer, interval: int, start: Sequence[int]
     return max(needed, least_slots(buffer))
 
 
-def _fits(problem: Problem, interval: int, start: Sequence[int], depths: tuple[int, ...]) -> bool:
-    for buffer, depth in zip(problem.buffers, depths, strict=True):
-        if (buffer.depth and depth > buffer.depth) or (buffer.is_pooled and depth > 1):
-            return False
+def _fits(problem: Problem, depths: tuple[int, ...]) -> bool:
     for memory, capacity in problem.capacity.items():
-        own = [
-            (buffer, depth) for buffer, depth in zip(problem.buffers, depths, strict=True) if buffer.memory == memory
-        ]
-        rings = sum(buffer.size * depth for buffer, depth in own if not buffer.is_pooled)
-        pooled = [buffer for buffer, _ in own if buffer.is_pooled]
-        if rings + _pool_size(problem, pooled, interval, start) > capacity:
+        rings = zip(problem.buffers, depths, strict=True)
+        if sum(buffer.size * depth for buffer, depth in rings if buffer.memory == memory) > capacity:
             return False
     return True
-
-
-def _pool_size(problem: Problem, pooled: list[Buffer], interval: int, start: Sequence[int]) -> int:
-    """The largest sum of sizes at the start of any pooled buffer, where the sum has its maxima."""
-    spans = [
-        (
-            start[problem.index[buffer.source]] % interval,
-            _life(problem, buffer, interval, start, frozenset()),
-            buffer.size,
-        )
-        for buffer in pooled
-    ]
-    return max(
-        (sum(size for at, length, size in spans if (clock - at) % interval < length) for clock, _, _ in spans),
-        default=0,
-    )

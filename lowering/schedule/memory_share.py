@@ -43,18 +43,15 @@ def memory_share(problem: Problem) -> MemoryShare:
 
 def least_size(buffers: list[Buffer]) -> int:
     """The memory of these buffers if each has its smallest depth, and every overlay is used."""
-    rings = sum(least_slots(buffer) * buffer.size for buffer in buffers if not (buffer.overlay or buffer.is_pooled))
-    return rings + max((buffer.size for buffer in buffers if buffer.is_pooled), default=0)
+    return sum(least_slots(buffer) * buffer.size for buffer in buffers if not buffer.overlay)
 
 
 def least_slots(buffer: Buffer) -> int:
     """The smallest depth: a use of a later iteration keeps its slot while further slots are filled."""
-    return max(buffer.depth, 1, *(use.distance for use in buffer.uses))
+    return max(1, *(use.distance for use in buffer.uses))
 
 
 def _most_slots(buffer: Buffer, room: int) -> int:
-    if buffer.depth or buffer.is_pooled:
-        return least_slots(buffer)
     # An overlay in memory of its own is not part of the smallest size.
     extra = room // buffer.size if buffer.size else MOST_SLOTS
     return min(MOST_SLOTS, extra if buffer.overlay else least_slots(buffer) + extra)

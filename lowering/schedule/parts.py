@@ -89,8 +89,6 @@ class Buffer:
         source: the operation that writes it; its slot is occupied from the start of this operation.
         size: the size of a slot: bytes of shared memory, columns of tensor memory.
         overlay: a buffer in whose slot this one may lie instead of its own memory. Empty: none.
-        is_pooled: whether it has one slot in a pool, which pooled buffers with disjoint lives share.
-        depth: the number of slots that the user asked for; 0: any.
     """
 
     name: str
@@ -99,8 +97,6 @@ class Buffer:
     memory: str
     size: int
     overlay: str = ""
-    is_pooled: bool = False
-    depth: int = 0
 
 
 @dataclass(frozen=True)

@@ -129,17 +129,15 @@ def _check_operation(operation: Operation) -> None:
 def _check_buffer(problem: Problem, buffer: Buffer) -> None:
     where = f"buffer '{buffer.name}'"
     _check_uses(problem, where, buffer.source, buffer.uses)
-    _not_negative(where, buffer.size, buffer.depth)
+    _not_negative(where, buffer.size)
     if buffer.memory not in problem.capacity:
         raise ProblemError(f"{where}: unknown memory '{buffer.memory}'")
     if not buffer.overlay:
         return
-    if buffer.is_pooled or buffer.depth > 1:
-        raise ProblemError(f"{where}: an overlay has no ring of its own")
     base = problem.buffer_named.get(buffer.overlay)
     if base is None:
         raise ProblemError(f"{where}: unknown overlay '{buffer.overlay}'")
-    if base.overlay or base.is_pooled:
+    if base.overlay:
         raise ProblemError(f"{where}: the overlay '{base.name}' must be a ring")
     if base.memory != buffer.memory or base.size < buffer.size:
         raise ProblemError(f"{where}: does not fit in a slot of '{base.name}'")

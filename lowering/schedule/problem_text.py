@@ -48,7 +48,7 @@ def _edge_line(edge: Edge) -> str:
 def _buffer_line(buffer: Buffer) -> str:
     words = ["buffer", buffer.name, f"source={buffer.source}", f"memory={buffer.memory}", f"size={buffer.size}"]
     words.append(f"uses={_uses_text(buffer.uses)}")
-    return " ".join([*words, *_optional(buffer, "overlay", "depth"), *["pooled"] * buffer.is_pooled])
+    return " ".join([*words, *_optional(buffer, "overlay")])
 
 
 def _registers_line(value: RegisterValue) -> str:

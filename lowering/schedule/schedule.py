@@ -35,10 +35,6 @@ class Schedule:
         """The number of whole intervals before the start of an operation."""
         return self.start[number] // self.interval
 
-    def overlaid(self, problem: Problem) -> frozenset[str]:
-        """The buffers that lie in the slot of their overlay."""
-        return frozenset(buffer.name for buffer, depth in zip(problem.buffers, self.depth, strict=True) if not depth)
-
 
 def numbered_by_first(roles: list[int]) -> tuple[int, ...]:
     """The roles, numbered in order of their first operation."""

@@ -100,10 +100,6 @@ def _rings(problem: Problem, schedule: Schedule) -> Iterator[str]:
             if not buffer.overlay:
                 yield f"the buffer '{buffer.name}' has no slot"
             continue
-        if buffer.depth and depth != buffer.depth:
-            yield f"the buffer '{buffer.name}' has {depth} slots, {buffer.depth} are asked for"
-        if buffer.is_pooled and depth > 1:
-            yield f"the buffer '{buffer.name}' of a pool has {depth} slots"
         if depth < max(use.distance for use in buffer.uses):
             yield f"the buffer '{buffer.name}' has fewer slots than its uses reach back"
         # Iteration `depth` fills the slot of iteration 0 again.
@@ -113,20 +109,9 @@ def _rings(problem: Problem, schedule: Schedule) -> Iterator[str]:
 
 
 def _memories(problem: Problem, schedule: Schedule) -> Iterator[str]:
-    ends = _lives(problem, schedule)
     for memory, capacity in problem.capacity.items():
-        buffers = [
-            (buffer, depth)
-            for buffer, depth in zip(problem.buffers, schedule.depth, strict=True)
-            if buffer.memory == memory and depth
-        ]
-        spans = [
-            (_start(problem, schedule, buffer.source, 0), ends[buffer.name], buffer.size)
-            for buffer, _ in buffers
-            if buffer.is_pooled
-        ]
-        size = sum(buffer.size * depth for buffer, depth in buffers if not buffer.is_pooled)
-        size += _peak(spans, schedule.interval)
+        rings = zip(problem.buffers, schedule.depth, strict=True)
+        size = sum(buffer.size * depth for buffer, depth in rings if buffer.memory == memory)
         if size > capacity:
             yield f"the buffers need {size} of the memory '{memory}', which has {capacity}"
 

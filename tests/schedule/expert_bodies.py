@@ -72,12 +72,12 @@ def tile_loop() -> Problem:
             Edge(f"convert{part}", f"store{part}", convert.latency, cross=MBARRIER),
         ]
         use = BufferUse(f"store{part}", store.latency)
-        buffers.append(Buffer(f"staging{part}", f"convert{part}", (use,), "shared", 128 * 32 * 2, is_pooled=True))
+        buffers.append(Buffer(f"staging{part}", f"convert{part}", (use,), "shared", 128 * 32 * 2))
     accumulator = Buffer(
         "accumulator", "mma", tuple(BufferUse(f"read{part}", read.latency) for part in range(8)), "tensor", 256
     )
     # The rings of the inner loop have the rest of shared memory.
-    room = limits(32768, COLUMNS)
+    room = limits(8 * 128 * 32 * 2, COLUMNS)
     return Problem("gemm-tiles", tuple(operations), tuple(edges), (accumulator, *buffers), limits=room)
 
 

@@ -102,28 +102,12 @@ CASES: dict[str, tuple[Problem, int | None, Callable[[Problem], Problem], int | 
         lambda p: replace(p, limits=Limits((Memory("shared", 200),))),
         20,
     ),
-    "depth that the user wrote": (
-        Problem("p", tiles("a", "b"), (A_TO_B,), **buffers(ring("x", "a", "b", depth=1), capacity=900)),  # type: ignore[arg-type]
-        40,
-        lambda p: replace(p, buffers=(ring("x", "a", "b"),)),
-        20,
-    ),
     "slot shared by an overlay": (
         Problem(
             "p",
             tiles("a", "b"),
             (A_TO_B,),
             **buffers(ring("x", "a", "a"), ring("y", "b", "b", overlay="x"), capacity=199),  # type: ignore[arg-type]
-        ),
-        40,
-        lambda p: replace(p, limits=Limits((Memory("shared", 200),))),
-        20,
-    ),
-    "pool": (
-        Problem(
-            "p",
-            tiles("a", "b"),
-            **buffers(ring("x", "a", "a", is_pooled=True), ring("y", "b", "b", is_pooled=True), capacity=150),  # type: ignore[arg-type]
         ),
         40,
         lambda p: replace(p, limits=Limits((Memory("shared", 200),))),

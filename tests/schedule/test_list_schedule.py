@@ -11,6 +11,7 @@ from small_problems import least_interval, load_and_multiply, random_problem
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.ladder import rule_roles
 from tilec.lowering.schedule.list_schedule import list_schedule, sequential
+from tilec.lowering.schedule.parts import Limits, Memory, ProblemError
 from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.schedule import read_schedule, write_schedule
 from tilec.lowering.schedule.verify import verify
@@ -70,6 +71,10 @@ def test_sequential_schedule_is_legal() -> None:
 
 
 def test_sequential_schedule_needs_the_memory_of_one_iteration() -> None:
-    problem = load_and_multiply()
-    pooled = tuple(replace(buffer, is_pooled=True) for buffer in problem.buffers)
-    assert sequential(replace(problem, buffers=pooled), (0, 1)) is not None
+    schedules = [
+        sequential(replace(load_and_multiply(), limits=Limits((Memory("shared", size),))), (0, 1))
+        for size in (1000, 4000)
+    ]
+    assert [schedule and schedule.depth for schedule in schedules] == [(1,), (1,)]
+    with pytest.raises(ProblemError, match="at least 1000 of the memory 'shared', which has 999"):
+        sequential(replace(load_and_multiply(), limits=Limits((Memory("shared", 999),))), (0, 1))

@@ -104,18 +104,6 @@ PAIRS: dict[str, tuple[Problem, Schedule, Callable[[Schedule], Schedule], str]] 
         lambda legal: replace(legal, role=(0, 1)),
         "'b' is not in the role 'softmax'",
     ),
-    "depth that the user wrote": (
-        _buffers(_buffer("x", "a", "b", depth=2), capacity=400),
-        Schedule(40, (0, 20), (0, 0), (2,)),
-        lambda legal: replace(legal, depth=(3,)),
-        "the buffer 'x' has 3 slots, 2 are asked for",
-    ),
-    "pool of one slot": (
-        _buffers(_buffer("x", "a", "b", is_pooled=True), capacity=400),
-        Schedule(40, (0, 20), (0, 0), (1,)),
-        lambda legal: replace(legal, depth=(2,)),
-        "the buffer 'x' of a pool has 2 slots",
-    ),
     "use in a later iteration": (
         _buffers(_buffer("x", "a", "b", uses=(BufferUse("b", 20, 2),)), capacity=400),
         Schedule(40, (0, 20), (0, 0), (3,)),
@@ -133,12 +121,6 @@ PAIRS: dict[str, tuple[Problem, Schedule, Callable[[Schedule], Schedule], str]] 
         Schedule(40, (0, 20), (0, 0), (1, 0)),
         lambda legal: replace(legal, depth=(1, 1)),
         "the buffers need 200 of the memory 'shared', which has 199",
-    ),
-    "pool": (
-        _buffers(_buffer("x", "a", "a", is_pooled=True), _buffer("y", "b", "b", is_pooled=True), capacity=150),
-        Schedule(40, (0, 20), (0, 1), (1, 1)),
-        lambda legal: replace(legal, start=(0, 16)),
-        "the buffers need 200 of the memory 'shared', which has 150",
     ),
     "shared unit": (
         Problem("p", tuple(_tile(name, uses=(Use("issue", 20),)) for name in "ab")),
