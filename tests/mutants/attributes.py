@@ -205,6 +205,7 @@ HARMLESS = {
     "two chains over scores, sm_100a, roles: order: release of tma-mma ring before tcgen05_mma": _PACED,
     "two chains*, one role: consumers: *, make_channel of *-mma ring": _IN_ONE_ROLE,
     "two chains*, one role: reuse: once, make_channel of *": _IN_ONE_ROLE,
+    "two chains, sm_100a, one role: read_before_next: set": _IN_ONE_ROLE,
     "two chains*, sm_90a, one role: pending: 1, wgmma_wait": _WARPGROUP,
     "two chains*, *: consumers: threads and wgmma, *": "the same arrivals, after one more fence",
     "two chains, *: reuse: once, make_channel of mma-threads ring": _SCORES,
