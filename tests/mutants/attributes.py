@@ -186,6 +186,7 @@ HARMLESS = {
     "*: schedule: get behind *": _BLOCKING,
     "*: schedule: put_begin behind *": _BLOCKING,
     "*: schedule: put_commit behind put_begin": _BLOCKING,
+    "*: schedule: put_commit behind get": _BLOCKING,
     "*: schedule: release behind get": _BLOCKING,
     "*: schedule: release behind release": _ARRIVALS,
     "*: schedule: put_commit behind release": _ARRIVALS,
