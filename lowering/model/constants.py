@@ -139,17 +139,3 @@ TILE_COSTS = DEVICES[b200.NAME]
 def device_of(target: str) -> Device:
     """The device whose constants predict kernels of a target."""
     return DEVICES[target_named(target).device]
-
-
-def as_markdown() -> str:
-    """The rows as the table of docs/cost_model.md; devices with equal entries share a line."""
-    lines = ["| constant | unit | device | value | certainty | source |", "|---|---|---|---|---|---|"]
-    for quantity in QUANTITIES:
-        devices: dict[Constant, list[str]] = {}
-        for name, constants in CONSTANTS.items():
-            devices.setdefault(constants[quantity.name], []).append(name)
-        for constant, names in devices.items():
-            named = f"`{quantity.name}`: {quantity.meaning}" if b200.NAME in names else f"`{quantity.name}`"
-            cells = (named, quantity.unit, ", ".join(names), f"{constant.value:g}", constant.certainty, constant.source)
-            lines.append(f"| {' | '.join(cells)} |")
-    return "\n".join(lines) + "\n"

@@ -15,7 +15,6 @@ _FILES = (
     "dialect/origin.py",
     "lowering/model/",
     "lowering/schedule/chart.py",
-    "lowering/gpu/pass_table.py",
     "lowering/plan/matrix/sharing.py",
     "lowering/plan/plan_report.py",
     "lowering/gpu/schedule/schedule_report.py",

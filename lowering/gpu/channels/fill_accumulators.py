@@ -20,8 +20,6 @@ from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.slots import GET, channel_of_buffer, load_or_constant, step_of_buffer
 from tilec.lowering.gpu.kernel_pass import Context
 
-_STORE = StoreTensorMemoryOp.OPERATION_NAME
-
 
 def fill_accumulators(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place."""

@@ -1,4 +1,4 @@
-"""The tables of passes and of heuristics in dialect/tile_gpu/README.md: `python -m tilec.lowering.gpu.pass_table`."""
+"""The tables of passes and of heuristics in dialect/tile_gpu/README.md: `python docs/extensions/pass_table.py`."""
 
 from __future__ import annotations
 
