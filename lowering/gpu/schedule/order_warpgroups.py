@@ -32,32 +32,11 @@ from tilec.lowering.gpu.ir.operation_role import unlike_roles
 from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import LoopPart
-from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu.schedule.loop_graph import LoopGraph
 from tilec.lowering.gpu.schedule.loop_reader import LoopReader
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.costs import TENSOR_CORE
-from tilec.lowering.target import Target
-
-
-@dataclass(frozen=True)
-class LoopClocks:
-    """The clocks of an iteration: of the tensor core, and of the instructions of threads."""
-
-    multiplies: int
-    threads: int
-
-
-def loop_clocks(part: LoopPart, plan: SharedPlan, target: Target) -> LoopClocks:
-    """The clocks of the part of a loop in one role, or in one of its warpgroups."""
-    graph = LoopGraph()
-    LoopReader(graph, part, plan, target).read()
-    costs = [node.cost(device_of(target.name)) for node in graph.nodes]
-    multiplies = [sum(use.busy for use in cost.uses if use.unit == TENSOR_CORE) for cost in costs]
-    threads = sum(cost.duration for cost, busy in zip(costs, multiplies, strict=True) if not busy)
-    return LoopClocks(sum(multiplies), threads)
-
 
 _MULTIPLY = WgmmaOp.OPERATION_NAME
 _BETWEEN = (_MULTIPLY, GetOp.OPERATION_NAME, ViewBufferOp.OPERATION_NAME)
@@ -114,10 +93,13 @@ def _is_issue(op: ir.Operation) -> bool:
 
 
 def _ratio(kernel: KernelOp, loop: ir.OpView, groups: int, context: Context) -> float:
-    """The clocks of the threads of a warpgroup for each clock of its multiplies."""
-    part = LoopPart("", WARPS_OF_A_GROUP, loop, groups)
-    clocks = loop_clocks(part, context.plan(kernel), context.target)
-    return clocks.threads / max(1, clocks.multiplies)
+    """The clocks of the instructions of a warpgroup for each clock of its multiplies, in an iteration."""
+    graph, part = LoopGraph(), LoopPart("", WARPS_OF_A_GROUP, loop, groups)
+    LoopReader(graph, part, context.plan(kernel), context.target).read()
+    costs = [node.cost(device_of(context.target.name)) for node in graph.nodes]
+    multiplies = [sum(use.busy for use in cost.uses if use.unit == TENSOR_CORE) for cost in costs]
+    threads = sum(cost.duration for cost, busy in zip(costs, multiplies, strict=True) if not busy)
+    return threads / max(1, sum(multiplies))
 
 
 def _order(block: ir.Block, sections: Sequence[_Section]) -> None:

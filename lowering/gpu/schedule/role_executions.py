@@ -27,6 +27,8 @@ from tilec.lowering.gpu.schedule.role_steps import (
 
 # All of a branch, or one of its regions.
 BOTH_REGIONS, FIRST_REGIONS, SECOND_REGIONS = (0, 1), (0,), (1,)
+# The steps of a role that are worth the time.
+MOST_STEPS = 50_000
 
 
 class TooManySteps(Exception):
@@ -54,31 +56,26 @@ class Executions:
     regions: dict[tuple[int, int, int], Counter[Party]] = field(default_factory=dict)
 
 
-class Unfolding:
-    """Executes the code of roles.
+def executions(role: Role, iterations: Mapping[str, int], regions: Collection[int]) -> list[Executions]:
+    """The executions of a role: of each of its warpgroups, if they wait for each other.
 
     Args:
+        role: the code of the role.
         iterations: the iterations of each loop by name, with those before it and after it.
         regions: the regions that branches execute.
-        most: the most steps of a role.
+
+    Raises:
+        TooManySteps: the role has more than MOST_STEPS steps.
     """
-
-    def __init__(self, iterations: Mapping[str, int], regions: Collection[int], most: int) -> None:
-        self._iterations, self._taken, self._most = iterations, regions, most
-
-    def of(self, role: Role) -> list[Executions]:
-        """The executions of a role: of each of its warpgroups, if they wait for each other."""
-        groups = range(role.groups) if role.is_ordered else range(1)
-        return [_Execution(self._iterations, self._taken, self._most, role, group).made for group in groups]
+    groups = range(role.groups) if role.is_ordered else range(1)
+    return [_Execution(role, iterations, regions, group).made for group in groups]
 
 
 class _Execution:
     """One execution of a role by a warpgroup."""
 
-    def __init__(
-        self, iterations: Mapping[str, int], taken: Collection[int], most: int, role: Role, group: int
-    ) -> None:
-        self._iterations, self._taken, self._most = iterations, taken, most
+    def __init__(self, role: Role, iterations: Mapping[str, int], taken: Collection[int], group: int) -> None:
+        self._iterations, self._taken = iterations, taken
         self._first, self._last = group == 0, group == role.groups - 1
         self._counts: Counter[Party] = Counter()
         self._executed: Counter[int] = Counter()
@@ -111,7 +108,7 @@ class _Execution:
         self.made.steps.append(step)
         if name != PUT:
             self._counts[party] += 1
-        if len(self.made.steps) > self._most:
+        if len(self.made.steps) > MOST_STEPS:
             raise TooManySteps
 
     def _skip(self, step: Step, around: Sequence[Item]) -> None:

@@ -25,10 +25,11 @@ from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.lowering.gpu.schedule.role_executions import (
     BOTH_REGIONS,
     FIRST_REGIONS,
+    MOST_STEPS,
     SECOND_REGIONS,
     Executions,
     TooManySteps,
-    Unfolding,
+    executions,
 )
 from tilec.lowering.gpu.schedule.role_steps import (
     GET,
@@ -52,8 +53,6 @@ from tilec.lowering.schedule.marked_graph import Place, all_fire, span, token_fr
 _MOST_KNOWN = 16
 # The steps that wait for other roles.
 _WAITING = (PUT, GET, ORDER_WAIT)
-# The steps of a role that are worth the time.
-_MOST_STEPS = 50_000
 # Orders of loops that are asked for.
 Orders = Mapping[ir.Operation, LoopOrder]
 
@@ -89,7 +88,7 @@ def liveness(kernel: KernelOp, orders: Orders | None = None) -> Liveness:
         is_certain = any(isinstance(code.problem(each), _Cycle) for each in (FIRST_REGIONS, SECOND_REGIONS))
         return Liveness(found.text, is_certain)
     except TooManySteps:
-        return Liveness(f"a role has more than {_MOST_STEPS} steps")
+        return Liveness(f"a role has more than {MOST_STEPS} steps")
 
 
 @dataclass(frozen=True)
@@ -171,8 +170,7 @@ class _Code:
         return iterations
 
     def _graph(self, iterations: Mapping[str, int], regions: Sequence[int]) -> _Graph:
-        unfolding = Unfolding(iterations, regions, _MOST_STEPS)
-        return _Graph([made for role in self._roles for made in unfolding.of(role)])
+        return _Graph([made for role in self._roles for made in executions(role, iterations, regions)])
 
 
 def _unbalanced(found: Sequence[Executions]) -> str | None:
