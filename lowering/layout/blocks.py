@@ -63,9 +63,19 @@ def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
     return whole.lane + whole.warp == block.lane + block.warp
 
 
+def interleaved(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
+    """As repeated(), but where blocks have one element of the last dimension, registers have adjacent elements."""
+    whole = repeated(layout, shape)
+    if layout.shape[-1] > 1:
+        return whole
+    inner = [basis for basis in whole.register if basis[-1]]
+    outer = [basis for basis in whole.register if not basis[-1]]
+    return LinearLayout((*inner, *outer), whole.lane, whole.warp, whole.shape)
+
+
 def doubled(layout: LinearLayout, dimension: int) -> LinearLayout:
-    """The layout of two tiles concatenated along `dimension`: the highest register bit selects the tile."""
-    return repeated(layout, tuple(2 * e if d == dimension else e for d, e in enumerate(layout.shape)))
+    """The layout of two tiles concatenated along `dimension`: a register bit selects the tile."""
+    return interleaved(layout, tuple(2 * e if d == dimension else e for d, e in enumerate(layout.shape)))
 
 
 def halved(layout: LinearLayout, dimension: int) -> LinearLayout | None:
