@@ -64,13 +64,18 @@ def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
 
 
 def interleaved(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
-    """As repeated(), but where blocks have one element of the last dimension, registers have adjacent elements."""
-    whole = repeated(layout, shape)
-    if layout.shape[-1] > 1:
+    """As repeated(), but elements that are adjacent in memory are in adjacent registers.
+
+    This is so where the first registers of a block have a whole row each, of one element at least.
+    """
+    whole, rows = repeated(layout, shape), doubling(1, layout.shape[-1])
+    first = tuple(along(len(shape) - 1, rows, len(shape)))
+    if layout.register[: len(first)] != first:
         return whole
-    inner = [basis for basis in whole.register if basis[-1]]
-    outer = [basis for basis in whole.register if not basis[-1]]
-    return LinearLayout((*inner, *outer), whole.lane, whole.warp, whole.shape)
+    rest = whole.register[len(first) :]
+    inner = [basis for basis in rest if basis[-1]]
+    outer = [basis for basis in rest if not basis[-1]]
+    return LinearLayout((*first, *inner, *outer), whole.lane, whole.warp, whole.shape)
 
 
 def doubled(layout: LinearLayout, dimension: int) -> LinearLayout:
