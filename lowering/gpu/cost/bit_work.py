@@ -1,4 +1,4 @@
-"""The work of integers that are bits of words, and of their conversion to floats (gpu_to_ptx/arithmetic/bit_fields.py)."""
+"""The work of integers that are bits of words, and of their conversion to floats (arithmetic/bit_fields.py)."""
 
 from __future__ import annotations
 
