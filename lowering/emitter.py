@@ -163,13 +163,23 @@ def choose(
     condition: ir.Value, type: ir.Type, then: Callable[[], ir.Value], otherwise: Callable[[], ir.Value]
 ) -> ir.Value:
     """scf.if with one result; the first branch alone if the condition is the constant true."""
+    return choose_all(condition, [type], lambda: [then()], lambda: [otherwise()])[0]
+
+
+def choose_all(
+    condition: ir.Value,
+    types: Sequence[ir.Type],
+    then: Callable[[], Sequence[ir.Value]],
+    otherwise: Callable[[], Sequence[ir.Value]],
+) -> Sequence[ir.Value]:
+    """scf.if with the results of a branch; the first branch alone if the condition is the constant true."""
     if is_true(condition):
         return then()
-    made = ir.Operation.create("scf.if", [type], [condition], regions=2)
+    made = ir.Operation.create("scf.if", types, [condition], regions=2)
     for region, body in zip(made.regions, (then, otherwise), strict=True):
         with ir.InsertionPoint(region.blocks.append()):
-            create("scf.yield", [], [body()])
-    return made.result
+            create("scf.yield", [], body())
+    return list(made.results)
 
 
 @contextmanager

@@ -63,9 +63,24 @@ def _same_threads(whole: LinearLayout, block: LinearLayout) -> bool:
     return whole.lane + whole.warp == block.lane + block.warp
 
 
+def interleaved(layout: LinearLayout, shape: Sequence[int]) -> LinearLayout:
+    """As repeated(), but elements that are adjacent in memory are in adjacent registers.
+
+    This is so where the first registers of a block have a whole row each, of one element at least.
+    """
+    whole, rows = repeated(layout, shape), doubling(1, layout.shape[-1])
+    first = tuple(along(len(shape) - 1, rows, len(shape)))
+    if layout.register[: len(first)] != first:
+        return whole
+    rest = whole.register[len(first) :]
+    inner = [basis for basis in rest if basis[-1]]
+    outer = [basis for basis in rest if not basis[-1]]
+    return LinearLayout((*first, *inner, *outer), whole.lane, whole.warp, whole.shape)
+
+
 def doubled(layout: LinearLayout, dimension: int) -> LinearLayout:
-    """The layout of two tiles concatenated along `dimension`: the highest register bit selects the tile."""
-    return repeated(layout, tuple(2 * e if d == dimension else e for d, e in enumerate(layout.shape)))
+    """The layout of two tiles concatenated along `dimension`: a register bit selects the tile."""
+    return interleaved(layout, tuple(2 * e if d == dimension else e for d, e in enumerate(layout.shape)))
 
 
 def halved(layout: LinearLayout, dimension: int) -> LinearLayout | None:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from math import prod
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, reached
 from tilec.lowering.layout.blocked import blocked, rows_of_threads, transposing
-from tilec.lowering.layout.blocks import block_of, doubled, halved
+from tilec.lowering.layout.blocks import block_of, doubled, halved, interleaved
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided, joined
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
+from tilec.lowering.plan.ring_tiles import converted_tiles
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, STRUCTURES, carried_groups, is_elementwise
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
@@ -19,16 +21,24 @@ from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
 
 # The unit of accesses of L2, and the width of a bank of shared memory.
 _SECTOR_BYTES, _WORD_BYTES = 32, 4
+# Operations that take an element of few bits from an integer.
+_BIT_OPERATIONS = ("cuda_tile.shri", "cuda_tile.andi")
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
 REPEATED_ELEMENTS = 32
+# The same beside a multiply, whose loads are in registers for two iterations ahead.
+CONVERTED_ELEMENTS = 8
 
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
     operations = list(operations_below(entry))
-    repeated = set() if plan.multiplies else {op.operation for op in operations if _is_repeated_load(op, plan)}
+    repeated = {op.operation for op in operations if _is_repeated_load(op, plan)}
+    if plan.multiplies:
+        # Beside multiplies, only factors of an operand that threads convert: accumulators need the registers.
+        repeated &= {tile.owner.operation for tile in converted_tiles(plan) if not _is_unpacked(tile)}
     layouts = _assigned(entry, operations, plan, warps, vectors, repeated)
-    large = {op for op in repeated if len(set(layouts[op.results[0]].representatives)) > REPEATED_ELEMENTS}
+    most = CONVERTED_ELEMENTS if plan.multiplies else REPEATED_ELEMENTS
+    large = {op for op in repeated if len(set(layouts[op.results[0]].representatives)) > most}
     return _assigned(entry, operations, plan, warps, vectors, repeated - large) if large else layouts
 
 
@@ -55,6 +65,9 @@ def _assigned(
     _propagate(operations, layouts)
     for op in operations:
         _spread_rows(op, warps, layouts)
+    _propagate(operations, layouts)
+    for op in operations:
+        _repeat_words(op, layouts)
     _propagate(operations, layouts)
     for op in operations:
         _anchor(op, plan, warps, layouts, ring_tiles=True)
@@ -185,6 +198,34 @@ def _spread_rows(op: ir.OpView, warps: int, layouts: Layouts) -> None:
     """A thread has whole rows of a tile that no memory gives a layout, so that no lanes exchange reduced elements."""
     if op.operation.name == "cuda_tile.reduce" and layouts.lack(tile := op.operation.operands[0]):
         layouts.propose(tile, rows_of_threads(tile.type.shape, warps, op.dim, _widest_vector(tile)))
+
+
+def _repeat_words(op: ir.OpView, layouts: Layouts) -> None:
+    """A thread that has an integer of which several elements are bits, as by a shift for each, has all of them."""
+    if op.operation.name != "cuda_tile.broadcast" or not layouts.lack(result := op.operation.results[0]):
+        return
+    source = op.operation.operands[0]
+    if not layouts.lack(source) and _is_spread(layouts[source]) and _has_bits_of_each(source, result):
+        layouts.propose(result, interleaved(layouts[source], result.type.shape))
+
+
+def _is_unpacked(tile: ir.Value) -> bool:
+    """Whether the elements of a tile are broadcast and then taken apart into bits."""
+    users = [use.owner.operation for value in reached(tile, _results_before_broadcasts) for use in value.uses]
+    broadcasts = [user for user in users if user.name == "cuda_tile.broadcast"]
+    return any(_has_bits_of_each(user.operands[0], user.results[0]) for user in broadcasts)
+
+
+def _is_spread(layout: LinearLayout) -> bool:
+    """Whether each element is in one register of one thread."""
+    return all(map(any, layout.register + layout.lane + layout.warp))
+
+
+def _has_bits_of_each(source: ir.Value, result: ir.Value) -> bool:
+    repetitions = prod(result.type.shape) // prod(source.type.shape)
+    return repetitions <= element_bits(source.type.element) and all(
+        use.owner.operation.name in _BIT_OPERATIONS for use in result.uses
+    )
 
 
 def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:

@@ -52,7 +52,7 @@ def plan_ring_tiles(
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
     innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
     room = _room(plan, entry, target, occupancy)
-    converted = set(_converted_tiles(plan))
+    converted = set(converted_tiles(plan))
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
         if tile in plan.loads or refusal_of_operand(load, plan) is not None:
@@ -128,7 +128,7 @@ def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
     }
 
 
-def _converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
+def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
     """The loaded tiles whose elements threads convert and store as an operand, which depends on no product.
 
     Threads load them ahead to registers. In a ring they would cross the port of shared memory three times: 643 cycles

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from math import prod
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
@@ -16,6 +17,7 @@ from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape, global_vector
+from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile.expand.expand_packed_views import PACKED_STORE_BITS
 from tilec.lowering.tile_to_gpu.access.alignment import (
@@ -39,6 +41,8 @@ from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map, sto
 
 # The bytes that one phase of a vector access of a warp reads or writes: a line of memory, all banks of shared memory.
 LINE_BYTES = 128
+# The unit of accesses of L2.
+SECTOR_BYTES = 32
 _BITS_PER_BYTE = 8
 STAGING_LIMIT_BYTES = 65536
 
@@ -81,7 +85,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
     else:
         is_reduction = store.operation.name == REDUCTION
         layout = layouts[store.value if is_reduction else store.tile]
-        if not is_reduction and _is_stored_by_threads(store, layout):
+        if not is_reduction and (_is_small(store, layout, target) or _is_stored_by_threads(store, layout)):
             return None
         map = store_map_for(store, target, _staging_swizzle(store, layout))
     if not isinstance(map, TensorMap) or not _staging_fits(type, map):
@@ -119,6 +123,21 @@ def _is_stored_by_threads(store: ir.OpView, layout: LinearLayout) -> bool:
         return False
     row_bytes = layout.shape[dimension] * bits // _BITS_PER_BYTE
     return _adjacent_elements(layout, dimension, vector) * bits // _BITS_PER_BYTE >= min(row_bytes, LINE_BYTES)
+
+
+def _is_small(store: ir.OpView, layout: LinearLayout, target: Target) -> bool:
+    """Whether TMA would take longer to issue the store of a tile than memory to write it, and lanes store sectors.
+
+    Threads store it without the two barriers of a staging buffer.
+    """
+    type, device = store.view.type, device_of(target.name)
+    dimension, vector = access_vector(store)
+    bits = element_bits(type.element)
+    if prod(type.tile_shape) * bits >= device.tma_issue_cycles * device.hbm_bytes_per_cycle * _BITS_PER_BYTE:
+        return False
+    distinct = replace(layout, lane=tuple(sorted(layout.lane, key=any, reverse=True)))
+    adjacent = _adjacent_elements(distinct, dimension, 1 << len(global_vector(layout, dimension, vector)))
+    return adjacent * bits >= min(type.tile_shape[dimension] * bits, SECTOR_BYTES * _BITS_PER_BYTE)
 
 
 def _staging_swizzle(store: ir.OpView, layout: LinearLayout) -> str | None:

@@ -38,6 +38,13 @@ def test_doubled_puts_the_second_tile_into_the_upper_registers(name, dimension):
         assert np.array_equal(*(np.broadcast_arrays(*c, lanes ^ warps)[:-1] for c in (expected, found)))
 
 
+def test_doubled_has_adjacent_elements_in_adjacent_registers():
+    """Where each of the first registers has a whole row, as of one element, the other half of the row follows."""
+    pairs = doubled(blocked((512, 1), 4, 0, 4), 1)
+    assert pairs.register == ((0, 1), (1, 0), (2, 0))
+    assert doubled(pairs, 1).register == ((0, 1), (0, 2), (1, 0), (2, 0))
+
+
 @pytest.mark.parametrize(("name", "dimension"), CASES)
 def test_halved_undoes_doubled(name, dimension):
     assert halved(doubled(LAYOUTS[name], dimension), dimension) == LAYOUTS[name]

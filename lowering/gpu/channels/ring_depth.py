@@ -13,10 +13,10 @@ from collections.abc import Iterator, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TENSOR_CORE_OPERATIONS, TMA_LOADS
 from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadSharedRowsOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, MathOp, ReshapeOp, TransposeOp
 from tilec.dialect.walk import inner_operations, operations_named, users_of
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
@@ -32,11 +32,6 @@ from tilec.lowering.model.launch import Ring
 from tilec.lowering.model.step import HBM, Step, unit_cycles
 
 _LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
-# Operations between a load and the store of its tile.
-_CONVERSIONS = (
-    *("arith.", "math."),
-    *(op.OPERATION_NAME for op in (MathOp, ReshapeOp, TransposeOp, ConvertLayoutOp)),
-)
 DEFAULT_STAGES, MAXIMUM_STAGES = 4, 16
 # A ring of an outer loop: one slot is loaded while the inner loop reads the other.
 _OUTER_STAGES = 2
@@ -181,7 +176,7 @@ def _is_loaded(tile: ir.Value, body: ir.Block) -> bool:
             continue
         elif owner.name in _LOADS:
             has_load = True
-        elif owner.name.startswith(_CONVERSIONS):
+        elif interface_of(owner.name).is_pure:
             pending += [value for value in owner.operands if is_register_tile(value.type) and value not in seen]
             seen.update(owner.operands)
         else:

@@ -47,6 +47,7 @@ from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, Tm
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
 from tilec.dialect.walk import owner_of, users_of
+from tilec.lowering.gpu.cost.bit_work import bit_work
 from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements, tile_bytes
 from tilec.lowering.instruction_choice import (
@@ -161,7 +162,8 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
             return _shared_division(thread_elements(results[0].type), elements, divisors, device)
         if _is_flushed(op):
             return Step(exponentials=elements, alu=elements / device.comparisons_per_instruction)
-        return _elementwise(_function(op), elements, results[0].type.element_type, device)
+        bits = bit_work(op, elements, device)
+        return _elementwise(_function(op), elements, results[0].type.element_type, device) if bits is None else bits
     # Tiles that are renamed, repeated or numbered cost nothing.
     return NO_WORK if results else Step(other_instructions=warps)
 
@@ -228,6 +230,8 @@ def _function(op: ir.OpView) -> str:
 
 def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -> Step:
     is_f32 = isinstance(element, ir.F32Type)
+    if name in _PACKED and isinstance(element, ir.F16Type | ir.BF16Type):
+        return Step(fma=elements / 2)
     if name in _FMA or name in _EXPONENTIALS:
         joined = elements - elements / device.floats_per_instruction if is_f32 and name in _PACKED else 0.0
         exponentials = _EXPONENTIALS.get(name, 0.0) * elements

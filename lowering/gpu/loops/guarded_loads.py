@@ -9,12 +9,12 @@ as to move one to other registers would wait for it.
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.walk import terminator_of
+from tilec.dialect.tile_gpu.view import LoadViewOp
+from tilec.dialect.walk import owner_of, terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -30,28 +30,31 @@ def load_ahead(loop: ir.Operation, order: LoopOrder) -> None:
     lower, upper, step = list(loop.operands)[:3]
     distance_of_two = constant_of(step)
     assert distance_of_two is not None, "the difference of two counters is known"
-    groups = [with_addresses(op, body) for op in members]
     points = _points(order)
+    groups = dict[ir.Operation, list[ir.Operation]]()
+    for op in members:
+        groups.setdefault(points[op], []).append(op)
+    loads = [op for group in groups.values() for op in group]
     with loop.location, ir.InsertionPoint(loop):
         runs = emitter.less_than(lower, upper, "unsignedCmp" in loop.attributes)
         # Without overflow: the difference of the bounds is exact as an unsigned number.
         distance = emitter.binary("arith.subi", upper, lower)
-        first = []
-        for group, number in itertools.product(groups, range(ahead)):
+        first = list[list[ir.Value]]()
+        for number in range(ahead):
             exists = emitter.binary("arith.andi", runs, _is_within(distance, number * distance_of_two))
-            first.append(_load(group, body.arguments[0], lower, number * distance_of_two, exists))
-    made = _with_carried(loop, first)
-    carried = list(body.arguments)[-len(first) :]
-    yielded = list[ir.Value]()
-    # Loads that follow the same operation keep their order, as each is inserted directly after it.
-    for number, group in reversed(list(enumerate(groups))):
-        tiles = carried[number * ahead : (number + 1) * ahead]
-        point = points[group[-1]]
-        with group[-1].location, ir.InsertionPoint.after(point):
+            first.append(_load(loads, body, lower, number * distance_of_two, exists))
+    made = _with_carried(loop, [value for values in zip(*first, strict=True) for value in values])
+    carried = list(body.arguments)[-len(loads) * ahead :]
+    tiles = {op: carried[number * ahead :][:ahead] for number, op in enumerate(loads)}
+    loaded = list[ir.Value]()
+    for point, group in groups.items():
+        with point.location, ir.InsertionPoint.after(point):
             further = ahead * distance_of_two
             exists = _is_within(emitter.binary("arith.subi", upper, body.arguments[0]), further)
-            yielded[:0] = [*tiles[1:], _load(group, body.arguments[0], body.arguments[0], further, exists)]
-        group[-1].results[0].replace_all_uses_with(tiles[0])
+            loaded += _load(group, body, body.arguments[0], further, exists)
+    yielded = [each for op, value in zip(loads, loaded, strict=True) for each in (*tiles[op][1:], value)]
+    for op in loads:
+        op.results[0].replace_all_uses_with(tiles[op][0])
     for op in members:
         op.erase()
     end = terminator_of(body)
@@ -81,16 +84,48 @@ def _is_within(left: ir.Value, further: int) -> ir.Value:
 
 
 def _load(
-    group: Sequence[ir.Operation], argument: ir.Value, counter: ir.Value, further: int, exists: ir.Value
-) -> ir.Value:
-    """A load for the iteration whose counter is `further` than another; zeros if there is none."""
-    type = group[-1].results[0].type
+    loads: Sequence[ir.Operation], body: ir.Block, counter: ir.Value, further: int, exists: ir.Value
+) -> list[ir.Value]:
+    """Loads of a body for the iteration whose counter is `further` than another; zeros if there is none."""
+    types = [op.results[0].type for op in loads]
+    needed = {each for op in loads for each in with_addresses(op, body)}
+    operations = [op.operation for op in body.operations if op.operation in needed]
 
-    def load() -> ir.Value:
+    bounds = {op: bound for op in loads if (bound := _checked_dimension(op, needed, body)) is not None}
+    is_checked = len(bounds) == len(loads)
+
+    def load() -> list[ir.Value]:
         following = emitter.binary("arith.addi", counter, emitter.constant(counter.type, further))
-        return copy_all(group, {argument: following})[-1].results[0]
+        values = {body.arguments[0]: following}
+        for op, copy in zip(operations, copy_all(operations, values), strict=True):
+            if is_checked and op in bounds:
+                _load_nothing_unless(exists, copy, bounds[op])
+        return [values[op.results[0]] for op in loads]
 
-    return emitter.choose(exists, type, load, lambda: emitter.zero(type))
+    if is_checked:
+        return load()
+    return list(emitter.choose_all(exists, types, load, lambda: list(map(emitter.zero, types))))
+
+
+def _checked_dimension(load: ir.Operation, needed: Collection[ir.Operation], body: ir.Block) -> int | None:
+    """A dimension whose extent a load compares with a position that depends on the counter; None without one."""
+    if load.name != LoadViewOp.OPERATION_NAME:
+        return None
+    view = load.opview
+    for number, (position, extent) in enumerate(zip(view.offsets, view.extents, strict=True)):
+        is_of_loop = position == body.arguments[0] or owner_of(position) in needed
+        if is_of_loop and position.type == extent.type and not (view.inbounds and view.inbounds[number]):
+            return number
+    return None
+
+
+def _load_nothing_unless(exists: ir.Value, load: ir.Operation, dimension: int) -> None:
+    """Moves the tile of a load outside of the view, where all elements are padding, without a branch."""
+    view = load.opview
+    with load.location, ir.InsertionPoint(load):
+        position, extent = view.offsets[dimension], view.extents[dimension]
+        moved = emitter.create("arith.select", [position.type], [exists, position, extent]).result
+    load.operands[list(load.operands).index(position)] = moved
 
 
 def _with_carried(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -162,17 +161,19 @@ def _wanted(loop: ir.Operation, loads: Sequence[ir.Operation], period: float, ta
 
 
 def _order(loop: ir.Operation, loads: Sequence[ir.Operation], ahead: int) -> LoopOrder:
-    """The body in program order, but each load, with its addresses, after the last use of the tile that it replaces."""
+    """The body in program order, but the loads, with their addresses, after the last use of the tiles they replace.
+
+    They are together, so that one condition holds for all of them.
+    """
     body = loop.regions[0].blocks[0]
     moved = {op for load in loads for op in with_addresses(load, body) if not is_rematerializable(op)}
-    after: defaultdict[ir.Operation, list[ir.Operation]] = defaultdict(list)
-    for load in loads:
-        after[_last_use(load, body)] += [op for op in with_addresses(load, body) if op in moved]
+    last = {_last_use(load, body) for load in loads}
     order = dict[ir.Operation, int]()
     for op in operations_of_body(loop):
         if op not in moved and not is_rematerializable(op):
             order[op] = 0
-        order.update(dict.fromkeys(after[op], ahead))
+        if op in last and not (last := last - {op}):
+            order.update((each, ahead) for load in loads for each in with_addresses(load, body) if each in moved)
     return list(order.items())
 
 

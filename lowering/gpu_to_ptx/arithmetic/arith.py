@@ -8,13 +8,14 @@ import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import number_of_all, record_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
 from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
 from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
 from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
-from tilec.lowering.gpu_to_ptx.registers.elementwise import each, elementwise_pairs, instruction, packs
+from tilec.lowering.gpu_to_ptx.registers.elementwise import Step, each, elementwise_pairs, instruction, packs
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.literals import element_codes
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
@@ -143,7 +144,7 @@ def float_binary(lowering: Lowering, operation: ir.Operation) -> None:
     if kind.name == "f64" and name.endswith(".NaN"):
         each(lowering, operation, lambda a, b: _extremum_f64(lowering, function, a, b))
     elif packs(lowering, kind, function, modifiers):
-        elementwise_pairs(lowering, operation, function, modifiers)
+        elementwise_pairs(lowering, operation, kind, function, modifiers)
     else:
         each(lowering, operation, instruction(lowering, f"{name}.{kind.suffix} $0, $1, $2;", kind))
 
@@ -169,7 +170,20 @@ def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
         text = f"{'and' if name == 'mul' else 'xor'}.pred $0, $1, $2;"
     else:
         text = f"{'mul.lo' if name == 'mul' else name}.{kind.suffix} $0, $1, $2;"
-    each(lowering, operation, instruction(lowering, text, kind))
+    each(lowering, operation, _of_bits(lowering, operation, kind, instruction(lowering, text, kind)))
+
+
+def _of_bits(lowering: Lowering, operation: ir.Operation, kind: PtxElement, step: Step) -> Step:
+    """The step, which records the bits of a word that its results are if the second operand is a constant."""
+    name, number = operation.name.removeprefix("arith."), number_of_all(operation.operands[1])
+
+    def recorded(a: ir.Value, b: ir.Value) -> ir.Value:
+        known = lowering.number(b) if number is None else number
+        if kind.name == "i32" and name == "muli" and known is not None and (factor := lowering.number(a)) is not None:
+            return lowering.constant(kind, factor * known)
+        return record_bits(lowering, kind, name, a, known, step(a, b))
+
+    return recorded
 
 
 @lowers("arith.mului_extended")
@@ -202,7 +216,8 @@ def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
     name = _BITWISE[operation.name]
     if kind.name == "i8" and bits_by_words(lowering, operation, name):
         return
-    plain = instruction(lowering, f"{name}.{kind.register_suffix} $0, $1, $2;", kind)
+    text = f"{name}.{kind.register_suffix} $0, $1, $2;"
+    plain = _of_bits(lowering, operation, kind, instruction(lowering, text, kind))
     each(lowering, operation, lambda a, b: combine_masks(lowering, name, a, b) or plain(a, b))
 
 
@@ -243,7 +258,7 @@ def shift(lowering: Lowering, operation: ir.Operation) -> None:
         result = lowering.compute(text, wide.register, value, _amount(lowering, wide, amount))
         return result if wide == kind else lowest_bit(lowering, wide, result)
 
-    each(lowering, operation, step)
+    each(lowering, operation, _of_bits(lowering, operation, kind, step))
 
 
 def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value | int:

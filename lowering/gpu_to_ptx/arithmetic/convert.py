@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import floats_of_bits, record_resized
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
-from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import floats_of_words
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import each, each_distinct, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
@@ -70,7 +70,7 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
         each(lowering, operation, lambda a: lowering.compute(text, target.register, *values, a))
         return
     registers = lowering.get(operation.operands[0])
-    found = floats_of_words(lowering, target, signed, registers) if source.bits == 8 else None
+    found = floats_of_bits(lowering, source, target, signed, registers)
     if found is not None:
         lowering.set(operation.results[0], found)
         return
@@ -171,7 +171,8 @@ def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed
     known = lowering.number(a)
     if known is not None:
         return lowering.constant(target, known if signed else known % (1 << source.bits))
-    return widened(lowering, source, signed, a, target.register_bits)
+    made = widened(lowering, source, signed, a, target.register_bits)
+    return record_resized(lowering, source, target, signed, a, made)
 
 
 @lowers("arith.trunci")
@@ -182,8 +183,8 @@ def trunci(lowering: Lowering, operation: ir.Operation) -> None:
     elif source.register_bits == target.register_bits:
         each(lowering, operation, lambda a: a)
     else:
-        text = f"cvt.u{target.register_bits}.u{source.register_bits} $0, $1;"
-        each(lowering, operation, instruction(lowering, text, target))
+        step = instruction(lowering, f"cvt.u{target.register_bits}.u{source.register_bits} $0, $1;", target)
+        each(lowering, operation, lambda a: record_resized(lowering, source, target, False, a, step(a)))
 
 
 @lowers("arith.bitcast")

@@ -57,7 +57,7 @@ def exact(lowering: Lowering, operation: ir.Operation) -> None:
 def _by_name(lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, modifiers: list[str]) -> None:
     """Applies the instruction "<name>.<modifiers>.<type>", to two elements at once where the target can."""
     if packs(lowering, kind, name, modifiers):
-        elementwise_pairs(lowering, operation, name, modifiers)
+        elementwise_pairs(lowering, operation, kind, name, modifiers)
         return
     text = f"{'.'.join((name, *modifiers, kind.suffix))} {operands(1 + len(operation.operands))};"
     each(lowering, operation, instruction(lowering, text, kind))

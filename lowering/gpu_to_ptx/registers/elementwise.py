@@ -1,16 +1,19 @@
 """Applies instructions to each register of the operands of an element-wise operation.
 
-Arithmetic on pairs of f32 by one instruction (PTX ISA 9.7.3, .f32x2) has the results of two separate ones.
+Arithmetic on pairs of f32 or of 16-bit floats by one instruction (PTX ISA 9.7.3, .f32x2; 9.7.4, .f16x2) has the results
+of two separate ones.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import halves_of, joined
 
 Step = Callable[..., ir.Value]
 Pair = tuple[ir.Value, ir.Value]
@@ -18,6 +21,7 @@ Pair = tuple[ir.Value, ir.Value]
 Column = tuple[ir.Value, ...]
 # The functions that have a packed form.
 _PACKED = ("add", "sub", "mul", "fma")
+_HALVES = ("f16", "bf16")
 _ROUNDINGS = ("rn", "rz", "rm", "rp")
 # Instructions through which ptxas sees their operands, as through sums with zero.
 _TRANSPARENT = ("mov.", "neg.", "selp.")
@@ -61,12 +65,35 @@ def packs(lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str])
     """Whether the target computes this function of two elements at once: `name` with a rounding, or with .ftz too."""
     rounding, *rest = modifiers or [""]
     known = name in _PACKED and rounding in _ROUNDINGS and rest in ([], ["ftz"])
-    return known and kind.name == "f32" and lowering.target.packs_floats
+    return known and (kind.name in _HALVES or kind.name == "f32" and lowering.target.packs_floats)
 
 
-def elementwise_pairs(lowering: Lowering, operation: ir.Operation, name: str, modifiers: list[str]) -> None:
+def elementwise_pairs(
+    lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, modifiers: list[str]
+) -> None:
     """result register i = name(operand registers i), for two distinct columns of registers at a time."""
-    each_distinct(lowering, operation, lambda columns: in_pairs(lowering, name, modifiers, columns))
+    if kind.name in _HALVES:
+        each_distinct(lowering, operation, lambda columns: _halves(lowering, kind, name, modifiers, columns))
+    else:
+        each_distinct(lowering, operation, lambda columns: in_pairs(lowering, name, modifiers, columns))
+
+
+def _halves(
+    lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str], columns: list[Column]
+) -> list[ir.Value]:
+    """The function of 16-bit floats; of two columns at once if each operand is a register with both, or one element."""
+    function, found = ".".join((name, *modifiers)), list[ir.Value]()
+    text = f"{operands(len(columns[0]) + 1)};"
+    while columns:
+        pairs = list(zip(*columns[:2], strict=True)) if len(columns) > 1 else []
+        if pairs and all(pair in lowering.packed or pair[0] == pair[1] for pair in pairs):
+            packed = [lowering.once(("both", *pair), partial(joined, lowering, *pair)) for pair in pairs]
+            result = lowering.compute(f"{function}.{kind.name}x2 {text}", "i32", *packed)
+            found, columns = [*found, *halves_of(lowering, result)], columns[2:]
+        else:
+            result = lowering.compute(f"{function}.{kind.suffix} {text}", kind.register, *columns[0])
+            found, columns = [*found, result], columns[1:]
+    return found
 
 
 def in_pairs(lowering: Lowering, name: str, modifiers: list[str], columns: Sequence[Column]) -> list[ir.Value]:

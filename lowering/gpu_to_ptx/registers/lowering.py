@@ -18,6 +18,7 @@ from tilec.dialect.tile_gpu.kernel import ReturnOp
 from tilec.dialect.tile_gpu.reduce import YieldOp
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
+from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
@@ -91,6 +92,7 @@ class Lowering:
         literals: The text of the constant that a register holds.
         packed: The register of 32 or 64 bits from which the halves (low, high) were extracted.
         bytes_of_words: The register of 32 bits from which an element was extracted, and the number of its byte.
+        bit_fields: The bits of a register of 32 bits that an integer is, where a byte does not say it.
         sums: The halves of results of pairs of f32 other than products.
         packed_bytes: The register of the byte from which elements of less than a byte were extracted.
         state: Registers that operations update, by name; loops and branches carry them.
@@ -132,6 +134,7 @@ class Lowering:
         self.literals: dict[ir.Value, str] = {}
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
         self.bytes_of_words: dict[ir.Value, tuple[ir.Value, int]] = {}
+        self.bit_fields: dict[ir.Value, BitField] = {}
         self.sums: set[ir.Value] = set()
         self.positions: dict[ir.Value, Position] = {}
         self.mask_bits: dict[ir.Value, MaskBit] = {}

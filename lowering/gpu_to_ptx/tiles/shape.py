@@ -7,7 +7,7 @@ from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, read, row_major, write
 from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, cluster_barrier
-from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of
+from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, Position, lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
@@ -53,7 +53,7 @@ def _of_kind(lowering: Lowering, kind: PtxElement, index: ir.Value) -> ir.Value:
 
 def _element(lowering: Lowering, thread: ir.Value | None, swizzled: int, added: int) -> ir.Value:
     if thread is None:
-        return lowering.compute(f"mov.b32 $0, {added};", "i32")
+        return lowering.constant(ELEMENTS["i32"], added)
     if swizzled:
         thread = lowering.compute(f"xor.b32 $0, $1, {swizzled};", "i32", thread)
     return lowering.plus(thread, added)

@@ -1,6 +1,10 @@
-"""Replaces accesses of packed elements by accesses of their bytes through pointers.
+"""Replaces accesses of packed elements by accesses of their bytes.
 
-load_packed_tko %view[%i, %j]
+load_packed_tko %view[%i, %j]            elements of 2 or 4 bits
+->  %bytes = load_view_tko %parts[%i, %j]
+    cat (%bytes & 15), (%bytes >> 4)     the elements of a byte side by side
+
+load_packed_tko %view[%i, %j]            elements of 6 bits
 ->  %first, %last = load_ptr_tko ..      the bytes with the first and the last bit of each element
     (%first >> %shift | %last << (8 - %shift)) & (2^bits - 1)
 
@@ -15,7 +19,7 @@ from collections.abc import Callable, Sequence
 from functools import reduce
 
 from tilec.dialect.build import attributes_without_segments, build
-from tilec.dialect.cuda_tile.types import TileType, TokenType
+from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.packed_rules import elements_per_group
 from tilec.dialect.walk import operations_named
@@ -28,7 +32,7 @@ from tilec.lowering.tile.analysis.part_access import join_tokens
 from tilec.lowering.tile.analysis.replacing import erase_unused, replace
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile.analysis.tile_index import is_below, limited
-from tilec.lowering.tile.analysis.tile_operations import without_assumptions
+from tilec.lowering.tile.analysis.tile_operations import point_after, without_assumptions
 from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
 from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES
 from tilec.lowering.tma.tensor_map import PADDED_GROUP
@@ -78,21 +82,49 @@ def _is_operand(use: ir.OpOperand) -> bool:
 
 
 def _load(op: ir.OpView) -> list[ir.Value]:
+    return _load_across_bytes(op) if _BYTE % op.view.type.bits else _load_whole_bytes(op)
+
+
+def _load_whole_bytes(op: ir.OpView) -> list[ir.Value]:
+    type, element = op.view.type, op.view.type.element
+    shape = (*type.tile_shape[:-1], type.tile_bytes)
+    with point_after(op.view):
+        of_bytes = PartitionViewType.get(shape, type.tensor_view, padding="zero")
+        view = build("make_partition_view", [op.view.owner.operands[0]], [of_bytes]).result
+    types = [TileType.get(shape, element), op.operation.results[1].type]
+    loaded = build("load_view_tko", [view, list(op.index), op.token], types, attributes_without_segments(op))
+    parts = [
+        reshaped(_part_of_bytes(loaded.results[0], first, type.bits), (*shape, 1))
+        for first in range(0, _BYTE, type.bits)
+    ]
+    while len(parts) > 1:
+        joined = TileType.get((*shape, 2 * parts[0].type.shape[-1]), element)
+        pairs = zip(parts[0::2], parts[1::2], strict=True)
+        parts = [build("cat", list(pair), [joined], {"dim": len(shape)}).result for pair in pairs]
+    return [reshaped(parts[0], type.tile_shape), loaded.results[1]]
+
+
+def _part_of_bytes(value: ir.Value, first: int, bits: int) -> ir.Value:
+    """The bits of each byte from `first`."""
+    moved = integer("shri", value, first, signedness="unsigned") if first else value
+    return moved if first + bits == _BYTE else _low_bits(moved, bits)
+
+
+def _load_across_bytes(op: ir.OpView) -> list[ir.Value]:
     type, place = op.view.type, _PackedBytes(op.view, list(op.index))
     bits = NARROW.product([NARROW.iota(type.tile_shape[-1]), type.bits])
     first, shift = NARROW.divided(bits, _BYTE)
     last = NARROW.quotient(NARROW.sum([bits, type.bits - 1]), _BYTE)
     # Elements with a bit after the last byte do not exist.
     mask = place.inside(last)
-    low, token = _load_bytes(op, place.pointers(first), mask)
+    low, first_token = _load_bytes(op, place.pointers(first), mask)
+    high, last_token = _load_bytes(op, place.pointers(last), mask)
     right = build("trunci", [shift], [TileType.get(type.tile_shape[-1:], type.element)]).result
-    value, tokens = integer("shri", low, _in_rows(right, low), signedness="unsigned"), [token]
-    if _BYTE % type.bits:
-        high, token = _load_bytes(op, place.pointers(last), mask)
-        # Where the shift is 0, both bytes are the same one.
-        left = integer("andi", integer("subi", _splat(right, _BYTE), right), _BYTE - 1)
-        value, tokens = integer("ori", value, integer("shli", high, _in_rows(left, high))), [*tokens, token]
-    return [_low_bits(value, type.bits), join_tokens(tokens)]
+    # Where the shift is 0, both bytes are the same one.
+    left = integer("andi", integer("subi", _splat(right, _BYTE), right), _BYTE - 1)
+    lower = integer("shri", low, _in_rows(right, low), signedness="unsigned")
+    value = integer("ori", lower, integer("shli", high, _in_rows(left, high)))
+    return [_low_bits(value, type.bits), join_tokens([first_token, last_token])]
 
 
 def _load_bytes(op: ir.OpView, pointers: ir.Value, mask: ir.Value | None) -> tuple[ir.Value, ir.Value]:

@@ -137,7 +137,9 @@ class MemoryOrder:
 
     def needs_barrier(self, op: ir.OpView) -> bool:
         """Whether earlier accesses of other threads of the tile block must be complete when an operation starts."""
-        return bool(self._orders(op) if op.operation.name in LOADS else self.before(op))
+        if op.operation.name in LOADS:
+            return self._orders(op)
+        return any(not _are_apart(op, earlier.opview) for earlier in self.before(op))
 
     def _orders(self, load: ir.OpView) -> bool:
         return any(
@@ -240,14 +242,23 @@ def _repeats(loop: ir.Operation, load: ir.Operation) -> bool:
     return loop.name == FOR and load.block == loop.regions[0].blocks[0] and len(ends(loop.opview, CONTINUE)) == 1
 
 
+def _are_apart(first: ir.OpView, second: ir.OpView) -> bool:
+    """Whether no order of two accesses can be observed but by accesses that have a barrier themselves."""
+    return are_disjoint(first, second) and all(op.memory_ordering_semantics == "weak" for op in (first, second))
+
+
 def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
     """Whether the tiles of two stores are of one grid, and their indices always differ along a dimension.
 
+    A store and itself in other iterations have different tiles if the counters of all loops around it are indices.
     Elements of a tensor whose strides make them share memory count as different ones.
     """
     # The tiles of a partition view do not overlap.
     if not all(op.operation.name == _STORE and isinstance(op.view.type, PartitionViewType) for op in (first, second)):
         return False
+    if first.operation == second.operation:
+        loops, indices = loops_around(first), list(first.index)
+        return all(loop.name == FOR and loop.regions[0].blocks[0].arguments[0] in indices for loop in loops)
     if first.view.type != second.view.type or first.view.owner.operands[0] != second.view.owner.operands[0]:
         return False
     return any(_differ(*indices) for indices in zip(first.index, second.index, strict=True))

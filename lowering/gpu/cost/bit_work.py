@@ -1,0 +1,119 @@
+"""The work of integers that are bits of words, and of their conversion to floats (arithmetic/bit_fields.py)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.memory import LoadSharedOp
+from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
+from tilec.dialect.walk import owner_of, reached, users_of
+from tilec.lowering.gpu.ir.tile_size import element_bits
+from tilec.lowering.model.constants import Device
+from tilec.lowering.model.step import NO_WORK, Step
+
+_SHAPES = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ConvertLayoutOp, ReshapeOp, TransposeOp))
+_NUMBERS = (*_SHAPES, IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME, "arith.muli", "arith.constant")
+_CONVERSIONS = ("arith.sitofp", "arith.uitofp")
+_SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
+_WORDS = ("arith.andi", "arith.ori", "arith.xori", *_SHIFTS)
+_BITS = ("arith.andi", "arith.addi", "arith.subi", *_SHIFTS)
+_RESIZES = ("arith.extsi", "arith.extui", "arith.trunci")
+_LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
+_BYTE_BITS, _BYTES_OF_A_WORD = 8, 4
+# A shift of a word, and the mask of the bits that came from the byte beside.
+_OPERATIONS_OF_A_SHIFT = 2
+
+
+def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
+    """The work of an operation on bits of words, or of their conversion; None for other operations.
+
+    Args:
+        op: an elementwise operation.
+        elements: the elements that threads compute.
+        device: the device.
+    """
+    operation, name = op.operation, op.operation.name
+    if name in _CONVERSIONS:
+        return _conversion(operation, elements, device)
+    if name in _RESIZES or name in _BITS and _is_number(operation.operands[1]):
+        if _is_only_converted(operation.results[0]):
+            return NO_WORK
+    is_word = name in _WORDS and _width(operation.results[0]) == _BYTE_BITS and _is_number(operation.operands[1])
+    if not is_word:
+        return None
+    return Step(alu=elements / _BYTES_OF_A_WORD * (_OPERATIONS_OF_A_SHIFT if name in _SHIFTS else 1))
+
+
+def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | None:
+    """Two elements share a permutation, a mask and a sum; bytes need no mask, but the signs of a word are changed."""
+    source, target = op.operands[0], op.results[0].type.element_type
+    bits = {_field_bits(value) for value in _sources(source)}
+    if None in bits or not bits:
+        return None
+    is_byte = bits == {_BYTE_BITS}
+    if element_bits(target) == 32:
+        return Step(alu=elements, fma=elements, joined=elements - elements / device.floats_per_instruction)
+    if is_byte and isinstance(target, ir.F16Type):
+        return Step(alu=elements * (3 if op.name == "arith.sitofp" else 2) / 4, fma=elements / 2)
+    return Step(alu=elements * (3 / 2 if is_byte else 1), fma=elements / 2)
+
+
+def _field_bits(value: ir.Value) -> int | None:
+    """The bits of a word that a tile has at most, if they are a byte or less; else None."""
+    op = owner_of(value)
+    if op is None:
+        return _BYTE_BITS if _width(value) == _BYTE_BITS else None
+    if op.name == "arith.andi" and (mask := _mask(op.operands[1])) is not None and mask < 1 << _BYTE_BITS:
+        return min(mask.bit_length(), _BYTE_BITS)
+    if op.name in (*_BITS, *_LOADS, *_RESIZES) and _width(value) == _BYTE_BITS:
+        return _BYTE_BITS - 1 if op.name in _BITS else _BYTE_BITS
+    if op.name in ("arith.addi", "arith.subi") and _is_number(op.operands[1]):
+        return _field_bits(op.operands[0])
+    return None
+
+
+def _mask(value: ir.Value) -> int | None:
+    op = owner_of(value)
+    if op is None or op.name != "arith.constant" or not isinstance(op.attributes["value"], ir.DenseElementsAttr):
+        return None
+    elements = ir.DenseElementsAttr(op.attributes["value"])
+    number = ir.IntegerAttr(elements.get_splat_value()).value if elements.is_splat else -1
+    return number if number >= 0 else None
+
+
+def _sources(value: ir.Value) -> Iterator[ir.Value]:
+    """The tiles of which one is moved and repeated."""
+    for each in reached(value, _moved):
+        op = owner_of(each)
+        if op is None or op.name not in _SHAPES:
+            yield each
+
+
+def _moved(value: ir.Value) -> Iterator[ir.Value]:
+    op = owner_of(value)
+    if op is not None and op.name in _SHAPES:
+        yield from op.operands
+
+
+def _is_number(value: ir.Value) -> bool:
+    """Whether the elements of a tile are known when it is compiled, for each register."""
+    op = owner_of(value)
+    return op is not None and op.name in _NUMBERS and all(map(_is_number, op.operands))
+
+
+def _is_only_converted(value: ir.Value) -> bool:
+    """Whether nothing but conversions reads a tile, directly or after operations that leave bits of the word."""
+    used = [(user, each) for each in reached(value, _results_of_bits) for user in users_of(each)]
+    return bool(used) and all(user.name in (*_CONVERSIONS, *_SHAPES, *_BITS, *_RESIZES) for user, _ in used)
+
+
+def _results_of_bits(value: ir.Value) -> Iterator[ir.Value]:
+    for user in users_of(value):
+        if user.name in (*_SHAPES, *_BITS, *_RESIZES):
+            yield from user.results
+
+
+def _width(value: ir.Value) -> int:
+    return element_bits(value.type.element_type)

@@ -1,0 +1,40 @@
+"""The bits of a word that an integer is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+
+
+@dataclass(frozen=True)
+class BitField:
+    """An integer that is `bits` bits of a register of 32 bits, from bit `shift`, and a constant added to them.
+
+    Attributes:
+        is_signed: whether the highest of the bits is the sign. That of all bits of an element is not known.
+        zeros: the number of zeros below the bits, after a shift to the left.
+        added: the constant.
+    """
+
+    word: ir.Value
+    shift: int
+    bits: int
+    is_signed: bool = False
+    zeros: int = 0
+    added: int = 0
+
+    @property
+    def mask(self) -> int:
+        """The bits, from bit 0."""
+        return (1 << self.bits) - 1
+
+    @property
+    def sign(self) -> int:
+        """The bit of the sign of a signed number, from bit 0; else 0."""
+        return 1 << self.bits - 1 if self.is_signed else 0
+
+    @property
+    def bounds(self) -> tuple[int, int]:
+        """The least and the largest number, without zeros below the bits."""
+        return self.added - self.sign, self.added + self.mask - self.sign
