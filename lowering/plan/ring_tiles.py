@@ -51,7 +51,7 @@ def plan_ring_tiles(
         del plan.loads[tile], plan.maps[tile]
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
     innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
-    room = _room(plan, entry, target, occupancy)
+    room = shared_room(plan, entry, target, occupancy)
     converted = set(_converted_tiles(plan))
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
@@ -78,7 +78,7 @@ def _map(load: ir.OpView, loops: set[ir.Operation], target: Target, order: Memor
 
 
 @dataclass
-class _Room:
+class SharedRoom:
     """Bytes of shared memory.
 
     Attributes:
@@ -110,12 +110,13 @@ class _Room:
         self.free -= size_bytes
 
 
-def _room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> _Room:
+def shared_room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> SharedRoom:
+    """The shared memory of a plan whose operands in tensor memory are placed."""
     in_rings = sum(slot_bytes(tile) for tile in plan.loads if in_loop(tile.owner.opview))
     always = sum(slot_bytes(tile) for tile in plan.loads) - in_rings + sum(map(slot_bytes, _stored_operands(plan)))
     free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
     in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
-    return _Room(in_rings, free, reserved, in_tensor_memory)
+    return SharedRoom(in_rings, free, reserved, in_tensor_memory)
 
 
 def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
