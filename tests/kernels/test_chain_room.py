@@ -21,9 +21,7 @@ CONSTANT = ct.Constant[int]
 
 
 @ct.kernel
-def latent_attention(
-    Q, QR, KV, KR, OUT, LSE, length: int, h: CONSTANT, dc: CONSTANT, dr: CONSTANT, tn: CONSTANT
-):  # fmt: skip
+def latent_attention(Q, QR, KV, KR, OUT, LSE, length: int, h: CONSTANT, dc: CONSTANT, dr: CONSTANT, tn: CONSTANT):
     """Decoding with latent attention: dc columns are keys and values, dr further columns are keys alone."""
     b = ct.bid(0)
     q = ct.load(Q, (b, 0, 0), (1, h, dc), padding_mode=ZERO).reshape((h, dc))
@@ -83,10 +81,17 @@ def test_all_multiplies_on_the_fast_unit(target, heads, tn):
     assert "the memory or the registers of one CTA do not hold the tiles of a chain" in made.explain("plan")
 
 
-@pytest.mark.parametrize(("hints", "tn", "length"), [({}, 32, 50), ({}, 64, 70), ({"num_ctas": 1}, 32, 50)])
-def test_latent_attention(target, random, hints, tn, length):
+def test_few_rows_whose_operands_exceed_shared_memory(target):
+    """32 rows of mma.sync would need 241,664 bytes; as columns of the other units they need no scratch memory."""
+    assert "mma.sync" not in compiled(32, 128, target).ptx and "mma.sync" in compiled(32, 64, target).ptx
+
+
+@pytest.mark.parametrize(
+    ("heads", "tn", "length", "hints"),
+    [(64, 32, 50, {}), (64, 64, 70, {}), (64, 32, 50, {"num_ctas": 1}), (32, 128, 140, {})],
+)
+def test_latent_attention(target, random, heads, tn, length, hints):
     """The error: p and 1/sum are rounded to bf16 and f32, and the output is a mean of values, weighted by p."""
-    heads = 64
     args = arguments(heads, tn, length, random)
     q, qr, kv, kr = (tile.astype(np.float32) for tile in args[:4])
     s = (q @ kv.transpose(0, 2, 1) + qr @ kr.transpose(0, 2, 1))[:, :, :length]
