@@ -18,6 +18,7 @@ from tilec.lowering.plan.matrix.row_loads import slot_bytes, tma_row_map, waitin
 from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
+from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
@@ -117,6 +118,15 @@ def shared_room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: i
     free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
     in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
     return SharedRoom(in_rings, free, reserved, in_tensor_memory)
+
+
+def staging_limit(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> int:
+    """The most bytes of a staging buffer of a store: beside a slot of each ring, or in one that threads fill."""
+    if not plan.multiplies:
+        return STAGING_LIMIT_BYTES
+    room = shared_room(plan, entry, target, occupancy)
+    largest = max(map(slot_bytes, _stored_operands(plan)), default=0)
+    return min(STAGING_LIMIT_BYTES, max(room.free - room.rings - _RESERVED_BYTES, largest, SLICE_BYTES))
 
 
 def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
