@@ -6,7 +6,7 @@ mmaf : 256x64, 64x256 -> 256x256 in a loop   ->   for %part in (0 to 2, step 1),
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
@@ -22,7 +22,7 @@ from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.unit_choice import matrix_types
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES
-from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError
+from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError, is_chained
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.remarks import Remark
@@ -102,7 +102,7 @@ def _is_in_tensor_memory(op: ir.OpView, target: Target) -> bool:
 def _compute_in_turn(
     entry: ir.OpView,
     parts: int,
-    choices: tuple[tuple[int, int], ...] | list[tuple[int, int]],
+    choices: Sequence[tuple[int, int]],
     places: list[Accumulator],
     need: str,
     remarks: list[Remark],
@@ -110,6 +110,9 @@ def _compute_in_turn(
     """Computes parts along the first dimension that is possible; else the reasons. `choices` have the least extents."""
     location = _location(places)
     reasons: list[str] = []
+    if any(is_chained(op.opview) for place in places for op in place.multiplies):
+        # Parts of the columns repeat the multiplies before the last ones of a chain.
+        choices = sorted(choices, key=lambda choice: choice[0])
     for along, least in choices:
         try:
             compute_in_turn(entry, parts, along, least, check_order)

@@ -8,6 +8,7 @@ The conditions for pairs are those of `share-loads`, so that the CTAs multiply i
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from math import prod
 
 from tilec.compile_options import CompileOptions
@@ -19,6 +20,7 @@ from tilec.dialect.walk import operations_below, operations_inside, operations_n
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import PairTimes, pair_times
+from tilec.lowering.plan.chain_room import ChainRoom, chain_room, divide_chain
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.cluster_shape import LEAST_COLUMNS, ClusterShape, cluster_shapes
 from tilec.lowering.plan.matrix.matrix_plan import matrix_plan
@@ -46,7 +48,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     in_loop,
 )
 from tilec.lowering.tile.divide.divide_rows import check_divisible, divide_columns, divide_rows, remove_argument
-from tilec.lowering.tile.divide.divide_stores import divide_stores
+from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES, divide_stores
 from tilec.lowering.tile.divide.divided_dimensions import (
     COLUMNS,
     ROWS,
@@ -74,6 +76,14 @@ def divide_among_ctas(entry: ir.OpView, target: Target, options: CompileOptions,
     Without a hint it is the choice of choose_cluster. A divided entry has the number of the CTA as its last argument.
     """
     ctas = options.num_ctas
+    room = room_of(entry, target, options)
+    shape = room.shape
+    if shape.ctas > 1:
+        _divide_by(entry, shape, lambda: divide_chain(entry, shape, check_order), room.slice_bytes)
+        reason = "the memory or the registers of one CTA do not hold the tiles of a chain of multiplies"
+        if ctas is None:
+            entry.operation.attributes[CLUSTER_CHOICE] = ir.StringAttr.get(reason)
+        return Choice(shape.ctas, reason)
     if ctas is None:
         return _divide_among_chosen(entry, target, options)
     hint = f"hint num_ctas={ctas}"
@@ -126,17 +136,28 @@ def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions
         divide_columns(entry, ctas, check_order)
         return
     shape = divisible_shape(entry, ctas, target)
-    if shape.columns > 1:
-        divide_rows(entry, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
-    if shape.rows > 1:
-        _divide_rows(entry, shape.rows, target, options)
+
+    def divide() -> None:
+        if shape.columns > 1:
+            divide_rows(entry, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
+        if shape.rows > 1:
+            _divide_rows(entry, shape.rows, target, options)
+
+    _divide_by(entry, shape, divide)
+
+
+def _divide_by(
+    entry: ir.OpView, shape: ClusterShape, divide: Callable[[], None], slice_bytes: int = SLICE_BYTES
+) -> None:
+    """Divides an entry in place, and makes the number of the CTA its last argument."""
+    divide()
     if shape.rows > 1 and shape.columns > 1:
         _join_numbers(entry, shape)
     if shape.columns > 1:
         # The slices of whole tiles would not be those of the columns of a CTA (lowering/tile_to_gpu/tile_stage.py).
         module = entry.operation.parent
         if not any(map(is_in_narrow_pair, operations_named(entry, PLAIN_MULTIPLIES))):
-            divide_stores(module)
+            divide_stores(module, slice_bytes)
         remove_dead(module)
 
 
@@ -151,6 +172,15 @@ def divisible_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape
     """The best shape of a cluster whose divisions of columns the operations of an entry allow."""
     shapes = cluster_shapes(entry, ctas, target)
     return next(shape for shape in shapes if shape.columns == 1 or _is_divisible(entry, shape, target))
+
+
+def room_of(entry: ir.OpView, target: Target, options: CompileOptions) -> ChainRoom:
+    """The division of a chain of multiplies whose tiles exceed one CTA; one CTA for other entries."""
+    count = options.num_ctas
+    if options.occupancy not in (None, 1) or _runs_once(entry):
+        return ChainRoom()
+    counts = CLUSTERS[1:] if count is None else [count] if count in CLUSTERS[1:] else []
+    return chain_room(entry, target, options, counts, check_order)
 
 
 def planned_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape:
@@ -237,7 +267,7 @@ def choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) ->
     operations = list(operations_below(entry))
     if options.occupancy not in (None, 1):
         return Choice(1, f"hint occupancy={options.occupancy}")
-    if any(op.operation.name in _ONCE for op in operations):
+    if _runs_once(entry):
         return Choice(1, "each CTA would execute an assertion or an allocation of the program")
     multiplies = [op for op in operations if op.operation.name in MULTIPLIES]
     if not multiplies:
@@ -248,6 +278,10 @@ def choose_cluster(entry: ir.OpView, target: Target, options: CompileOptions) ->
     times = [_times(op, target) for op in multiplies]
     ctas, other = (PAIR, 1) if all(each.pair_is_faster for each in times) else (1, PAIR)
     return Choice(ctas, str(times[0]), str(other))
+
+
+def _runs_once(entry: ir.OpView) -> bool:
+    return any(op.name in _ONCE for op in operations_inside(entry))
 
 
 # ---- long rows

@@ -19,6 +19,7 @@ from tilec.lowering.model.step import Multiply, pipe_use
 from tilec.lowering.plan.matrix.pairs import COLUMN_STEP, NARROW_ROWS, PAIR
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES
+from tilec.lowering.tile.divide.divided_dimensions import is_chained
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 
 # The columns of a CTA are at least a row of the widest swizzle of 16-bit elements.
@@ -50,7 +51,9 @@ def cluster_shapes(entry: ir.OpView, ctas: int, target: Target) -> Iterator[Clus
     """
     by_rows = ClusterShape(ctas)
     multiplies = operations_named(entry, MULTIPLIES)
-    if ctas == 1 or any(op.operation.name not in PLAIN_MULTIPLIES or op.acc.type.rank != 2 for op in multiplies):
+    are_plain = all(op.operation.name in PLAIN_MULTIPLIES and op.acc.type.rank == 2 for op in multiplies)
+    # All CTAs would compute the first multiplies of a chain (chain_room.py).
+    if ctas == 1 or not are_plain or any(map(is_chained, multiplies)):
         yield by_rows
         return
     shapes = [ClusterShape(ctas >> shift, 1 << shift) for shift in range(ctas.bit_length())]

@@ -5,6 +5,8 @@ The columns of such a multiply become the rows of the instruction, and its few r
 
 from __future__ import annotations
 
+from math import prod
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS
@@ -13,7 +15,9 @@ from tilec.lowering.plan.matrix.unit_choice import matrix_types
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
 from tilec.lowering.tile.divide.turn_multiplies import turn_multiplies
+from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 
 # Fewer rows than of any instruction.
 _ROWS = 64
@@ -21,6 +25,8 @@ _LEAST_COLUMNS = 8
 # The elements of a row are in all threads of a turned tile. With 32 rows, the exchange of an online softmax takes more
 # cycles than mma.sync saves: 1731 and 1216 on B200, 1525 and 1260 on H200 (lowering/model).
 _MOST_ROWS_OF_REDUCTIONS = 16
+# The scratch memory in which accumulators of mma.sync become rows of 512 columns.
+_CONVERSION_BYTES = 32768
 
 
 def turn_few_rows(entry: ir.OpView, target: Target) -> bool:
@@ -32,10 +38,17 @@ def turn_few_rows(entry: ir.OpView, target: Target) -> bool:
     rows = {tuple(op.acc.type.shape)[0] for op in multiplies if op.acc.type.rank == 2}
     if len(rows) != 1 or not all(_can_turn(op, target) for op in multiplies):
         return False
-    if rows.pop() > _MOST_ROWS_OF_REDUCTIONS and _reduces_columns(entry):
+    if rows.pop() > _MOST_ROWS_OF_REDUCTIONS and _reduces_columns(entry) and _fits_unturned(multiplies, target):
         return False
     turn_multiplies(multiplies, _width(target))
     return True
+
+
+def _fits_unturned(multiplies: list[ir.OpView], target: Target) -> bool:
+    """Whether shared memory holds all operands of mma.sync, a slice of a stored tile, and its conversion to rows."""
+    operands = {operand for op in multiplies for operand in (op.lhs, op.rhs)}
+    size_bytes = sum(prod(operand.type.shape) * element_bytes(operand.type.element) for operand in operands)
+    return size_bytes + SLICE_BYTES + _CONVERSION_BYTES <= target.shared_bytes
 
 
 def _reduces_columns(entry: ir.OpView) -> bool:

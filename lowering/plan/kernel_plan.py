@@ -25,7 +25,7 @@ from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
-from tilec.lowering.plan.ring_tiles import plan_ring_tiles
+from tilec.lowering.plan.ring_tiles import plan_ring_tiles, staging_limit
 from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
 from tilec.lowering.plan.store_maps import store_map, store_maps
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
@@ -152,6 +152,7 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     remarks += hint_remarks(entry, matrix, warps, target, options, refusal)
     vectors = pointer_vectors(entry, operations)
     layouts = assign_layouts(entry, matrix, warps, vectors)
+    limit = staging_limit(matrix, entry, target, options.occupancy or 1)
     return Plan(
         entry,
         target,
@@ -163,7 +164,7 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
         order,
         vectors,
         layouts,
-        {**store_maps(operations, order, target, layouts), **_prefetch_maps(operations)} if given.tma else {},
+        {**store_maps(operations, order, target, layouts, limit), **_prefetch_maps(operations)} if given.tma else {},
         carried_hints(matrix, target, options, refusal),
         tuple(remarks),
     )

@@ -18,6 +18,7 @@ from tilec.lowering.plan.matrix.row_loads import slot_bytes, tma_row_map, waitin
 from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
+from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
@@ -51,7 +52,7 @@ def plan_ring_tiles(
         del plan.loads[tile], plan.maps[tile]
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
     innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
-    room = _room(plan, entry, target, occupancy)
+    room = shared_room(plan, entry, target, occupancy)
     converted = set(converted_tiles(plan))
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
@@ -78,7 +79,7 @@ def _map(load: ir.OpView, loops: set[ir.Operation], target: Target, order: Memor
 
 
 @dataclass
-class _Room:
+class SharedRoom:
     """Bytes of shared memory.
 
     Attributes:
@@ -110,12 +111,22 @@ class _Room:
         self.free -= size_bytes
 
 
-def _room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> _Room:
+def shared_room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> SharedRoom:
+    """The shared memory of a plan whose operands in tensor memory are placed."""
     in_rings = sum(slot_bytes(tile) for tile in plan.loads if in_loop(tile.owner.opview))
     always = sum(slot_bytes(tile) for tile in plan.loads) - in_rings + sum(map(slot_bytes, _stored_operands(plan)))
     free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
     in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
-    return _Room(in_rings, free, reserved, in_tensor_memory)
+    return SharedRoom(in_rings, free, reserved, in_tensor_memory)
+
+
+def staging_limit(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> int:
+    """The most bytes of a staging buffer of a store: beside a slot of each ring, or in one that threads fill."""
+    if not plan.multiplies:
+        return STAGING_LIMIT_BYTES
+    room = shared_room(plan, entry, target, occupancy)
+    largest = max(map(slot_bytes, _stored_operands(plan)), default=0)
+    return min(STAGING_LIMIT_BYTES, max(room.free - room.rings - _RESERVED_BYTES, largest, SLICE_BYTES))
 
 
 def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:

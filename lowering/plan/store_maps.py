@@ -48,27 +48,34 @@ STAGING_LIMIT_BYTES = 65536
 
 
 def store_maps(
-    operations: Iterable[ir.OpView], order: MemoryOrder, target: Target, layouts: Layouts
+    operations: Iterable[ir.OpView], order: MemoryOrder, target: Target, layouts: Layouts, limit_bytes: int
 ) -> dict[ir.Operation, TensorMap]:
-    """The map of each store and reduction that TMA does."""
+    """The map of each store and reduction that TMA does; shared memory has `limit_bytes` for a staging buffer."""
     stores = [op for op in operations if op.operation.name in BULK_ORDERS]
-    maps = {op.operation: store_map(op, order, target, layouts) for op in stores}
+    maps = {op.operation: store_map(op, order, target, layouts, limit_bytes) for op in stores}
     return {op: map for op, map in maps.items() if map is not None}
 
 
-def store_map(op: ir.OpView, order: MemoryOrder, target: Target, layouts: Layouts | None = None) -> TensorMap | None:
+def store_map(
+    op: ir.OpView,
+    order: MemoryOrder,
+    target: Target,
+    layouts: Layouts | None = None,
+    limit_bytes: int = STAGING_LIMIT_BYTES,
+) -> TensorMap | None:
     """The map for a store or a reduction by TMA; None if it is ordered after stores that do not use TMA.
 
-    Without `layouts` as if no layout were good enough for stores by threads.
+    Without `layouts` as if no layout were good enough for stores by threads. Tiles of images and packed tiles may have
+    staging buffers above `limit_bytes`, as their stores are not planned again.
     """
     stores = [op, *(earlier.opview for earlier in order.stores_before(op))]
     if isinstance(op.view.type, Im2colViewType | PackedViewType):
-        layouts = None
-    maps = [_own_map(store, target, layouts) for store in stores]
+        layouts, limit_bytes = None, STAGING_LIMIT_BYTES
+    maps = [_own_map(store, target, layouts, limit_bytes) for store in stores]
     return maps[0] if None not in maps else None
 
 
-def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> TensorMap | None:
+def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None, limit_bytes: int) -> TensorMap | None:
     """The map of one store or reduction, for any operations before it."""
     order = BULK_ORDERS.get(store.operation.name)
     if order is None or store.memory_ordering_semantics != order or not allows_tma(store, target):
@@ -77,7 +84,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
     if isinstance(type, PackedViewType):
         # PTX ISA 5.5.1.1: .b6p2x16 packs bytes; elements of 4 bits have no such type.
         map = packed_map_for(store, type.bits, target) if type.bits == PACKED_STORE_BITS else ""
-        return map if isinstance(map, TensorMap) and _staging_fits(type, map) else None
+        return map if isinstance(map, TensorMap) and _staging_fits(type, map, limit_bytes) else None
     if isinstance(type, Im2colViewType):
         map = im2col_store_map(store.view, target)
     elif layouts is None or type.rank < 2:
@@ -88,7 +95,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None) -> Tenso
         if not is_reduction and (_is_small(store, layout, target) or _is_stored_by_threads(store, layout)):
             return None
         map = store_map_for(store, target, _staging_swizzle(store, layout))
-    if not isinstance(map, TensorMap) or not _staging_fits(type, map):
+    if not isinstance(map, TensorMap) or not _staging_fits(type, map, limit_bytes):
         return None
     if not has_storable_rows(store):
         return None
@@ -108,11 +115,11 @@ def has_storable_rows(store: ir.OpView) -> bool:
     return has_whole_rows(store.view) or is_plain and per_byte(type.element) == 1
 
 
-def _staging_fits(type: ir.Type, map: TensorMap) -> bool:
+def _staging_fits(type: ir.Type, map: TensorMap, limit_bytes: int) -> bool:
     """Whether the staging buffer of a tile is within the limit; tiles of rank one use plain stores."""
     stored = byte_shape(type.tile_shape, map.contiguous, per_byte(type.element))
     size = SharedLayout(stored, element_bytes(type.element), map.contiguous, map.swizzle).size_bytes
-    return type.rank >= 2 and size <= STAGING_LIMIT_BYTES
+    return type.rank >= 2 and size <= limit_bytes
 
 
 def _is_stored_by_threads(store: ir.OpView, layout: LinearLayout) -> bool:

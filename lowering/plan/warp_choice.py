@@ -122,16 +122,26 @@ def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
     budgets = chosen_budgets(counts, needed)
     # The operands of a chain are placed as soon as they are computed (assign_roles.py).
     early = frozenset(_placed_early(plan))
+    # Another role has the registers of the accumulators that it updates.
+    elsewhere = {value for each in chains if updates for value in _updates_of(each) or ()}
     blocks = (each.op.operation.block for each in chains)
-    return budgets is None or all(_peak(block, plan, warps, early).needed <= budgets[0] for block in blocks)
+    return budgets is None or all(_peak(block, plan, warps, early, elsewhere).needed <= budgets[0] for block in blocks)
 
 
 def _is_updated(multiply: Multiply) -> bool:
-    """Whether the accumulator is the value that the loop carries, scaled by factors of rows (correction_role.py)."""
+    return _updates_of(multiply) is not None
+
+
+def _updates_of(multiply: Multiply) -> list[ir.Value] | None:
+    """The values from that which the loop carries to the accumulator, if factors of rows scale it (correction_role.py).
+
+    None if the accumulator is another value.
+    """
     block, waiting = multiply.op.operation.block, [multiply.op.acc]
-    carried = 0
+    carried, found = 0, list[ir.Value]()
     while waiting:
         value = waiting.pop()
+        found.append(value)
         if isinstance(value.owner, ir.Block):
             carried += value.owner == block
             continue
@@ -139,9 +149,9 @@ def _is_updated(multiply: Multiply) -> bool:
         if op.name == "cuda_tile.broadcast" and op.operands[0].type.shape[1] == 1 or op.name == "cuda_tile.constant":
             continue
         if op.name not in _SCALING or op.block != block:
-            return False
+            return None
         waiting += op.operands
-    return carried == 1 and not isinstance(multiply.op.acc.owner, ir.Block)
+    return found if carried == 1 and not isinstance(multiply.op.acc.owner, ir.Block) else None
 
 
 def _is_precise(multiply: Multiply) -> bool:
@@ -208,11 +218,20 @@ def _placed_early(plan: MatrixPlan) -> Iterator[ir.Value]:
                 value = value.owner.operation.operands[0]
 
 
-def _peak(block: ir.Block, plan: MatrixPlan, warps: int, early: Set[ir.Value] = frozenset()) -> RegisterPeak:
-    """The most registers of a thread that the values of a block, without the `early` ones, are in at once."""
+def _peak(
+    block: ir.Block,
+    plan: MatrixPlan,
+    warps: int,
+    early: Set[ir.Value] = frozenset(),
+    of_others: Set[ir.Value] = frozenset(),
+) -> RegisterPeak:
+    """The most registers of a thread that the values of a block, without those `of_others`, are in at once.
+
+    The operands of multiplies that are `early` leave their registers where they are computed.
+    """
     # Threads read the elements of a tile of a ring where they use them (lowering/gpu/columns/order_steps.py).
     ring_tiles = {tile for tile in plan.loads if plan.is_ring_tile(tile)}
-    elsewhere = (plan.folded | without_registers(plan) | ring_tiles) - _read_together(plan)
+    elsewhere = (plan.folded | without_registers(plan) | ring_tiles) - _read_together(plan) | of_others
 
     def registers(value: ir.Value) -> int:
         return 0 if value in elsewhere else _registers_of(value, plan, warps * LANES)

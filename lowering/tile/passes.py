@@ -10,7 +10,7 @@ from operator import attrgetter
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_reductions import divide_reductions
-from tilec.lowering.tile.divide.divide_stores import divide_stores
+from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES, divide_stores
 from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
 from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
@@ -49,12 +49,14 @@ class TileFacts:
     Attributes:
         splits_chains: whether halves of a product of 256 rows may be computed by threads of their own.
         divides_stores: whether products may be stored in slices of columns: a thread has all columns of its rows.
+        slice_bytes: the bytes of these slices in shared memory.
         divides_depth: whether rings have slots for parts of tiles: no hint limits the number of their slots.
         shared_bytes: the shared memory of a block.
     """
 
     splits_chains: bool = True
     divides_stores: bool = True
+    slice_bytes: int = SLICE_BYTES
     divides_depth: bool = False
     shared_bytes: int = _SHARED_BYTES
 
@@ -127,7 +129,9 @@ PASSES: dict[str, TilePass] = {
     "split-chains": TilePass(
         "split-rows, if one of these products needs another one in a loop", split_chains, fact="splits_chains"
     ),
-    "divide-stores": TilePass("store large matrix products in slices of columns", divide_stores, fact="divides_stores"),
+    "divide-stores": TilePass(
+        "store large matrix products in slices of columns", divide_stores, "facts.slice_bytes", "divides_stores"
+    ),
     "divide-reductions": TilePass(
         "reduce large tiles that are computed from broadcast rows in slices, which threads can hold", divide_reductions
     ),

@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.accumulator_room import fit_accumulators
-from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape
+from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.few_rows import turn_few_rows
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
@@ -53,11 +53,14 @@ def run_tile_stage(
     if is_turned:
         run(module, ("simplify", "cse"), evaluate=evaluate, facts=UNKNOWN, verifies=True)
     with module.context:
-        # Before stores are divided: slices of columns belong to no part.
-        fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
-        shape = planned_shape(entry, options.num_ctas or 1, target)
+        room = room_of(entry, target, options)
+        shape = room.shape
+        if shape.ctas == 1:
+            # Before stores are divided: slices of columns belong to no part.
+            fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
+            shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
-    facts = _tile_facts(entry, target, options, shape)
+    facts = replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
     with module.context:
         module = compute_scaled_in_turn(module, target, options, remarks)
     # Parts of constants are constants, before stores are divided.
@@ -89,7 +92,7 @@ def _chosen_ctas(module: ir.Module, target: Target, options: CompileOptions) -> 
 
 def _tile_facts(entry: ir.OpView, target: Target, options: CompileOptions, shape: ClusterShape) -> TileFacts:
     """The facts of an entry whose tiles are simplified; `options` contain its hints."""
-    ctas = options.num_ctas or 1
+    ctas = max(options.num_ctas or 1, shape.ctas)
     return TileFacts(
         # Accumulators in registers leave no others for a second chain, and a cluster divides the rows itself.
         splits_chains=ctas == 1 and not accumulates_in_registers(target),

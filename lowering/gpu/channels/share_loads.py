@@ -18,6 +18,7 @@ from tilec.lowering.gpu.channels.parts_of_loads import load_part, loads_alike, l
 from tilec.lowering.gpu.ir.equal_values import EqualValues
 from tilec.lowering.gpu.ir.slots import channels_of
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.remarks import Remark
 
@@ -40,8 +41,10 @@ def _share_in_cluster(kernel: KernelOp, context: Context) -> None:
             make_pairs(kernel, multiplies, channels, EqualValues(kernel, in_pairs=True))
             return
         except NotPairsError as error:
-            message = f"the blocks of a cluster do not multiply in pairs: {error}"
-            context.remarks.append(Remark("hint", message, source_location(multiplies[0].operation.location)))
+            # Without a hint, a block is divided because it exceeds one CTA (lowering/plan/chain_room.py).
+            if CLUSTER_CHOICE not in kernel.operation.attributes:
+                message = f"the blocks of a cluster do not multiply in pairs: {error}"
+                context.remarks.append(Remark("hint", message, source_location(multiplies[0].operation.location)))
     for channel in channels:
         _multicast(kernel, channel, equal)
 

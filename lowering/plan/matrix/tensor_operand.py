@@ -28,7 +28,7 @@ _WARPS_OF_LANES = 4
 
 def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharing) -> None:
     """Places such operands of a plan in the columns that accumulators leave, in program order."""
-    used = _used_columns(plan, shares=sharing.operands)
+    used = used_columns(plan, shares=sharing.operands)
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)
         if layout is None:
@@ -48,14 +48,14 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharin
 
 def columns_without_sharing(plan: MatrixPlan) -> int:
     """The columns of accumulators, operands and scale factors of a plan, if no two values have the same columns."""
-    used = _used_columns(plan, shares=False)
+    used = used_columns(plan, shares=False)
     for multiply in plan.multiplies.values():
         if multiply.lhs.tensor_layout is not None and multiply.lhs.over is None:
             used.add(multiply.op, multiply.lhs.tensor_layout.columns)
     return used.total()
 
 
-def _used_columns(plan: MatrixPlan, *, shares: bool) -> LoopResources:
+def used_columns(plan: MatrixPlan, *, shares: bool) -> LoopResources:
     """The columns of accumulators and scale factors; `shares` is whether loops that follow each other share columns."""
     used = LoopResources(shares, sum(factor_columns(multiply.op) for multiply in plan.multiplies.values()))
     used.add_accumulators(dict.fromkeys(plan.accumulators.values()), accumulator_columns)

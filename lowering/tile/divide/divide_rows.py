@@ -24,6 +24,7 @@ from tilec.lowering.tile.analysis.constants import constant, integer_splat, spla
 from tilec.lowering.tile.analysis.index_arithmetic import broadcast
 from tilec.lowering.tile.analysis.part_access import view_of_parts
 from tilec.lowering.tile.analysis.replacing import replace
+from tilec.lowering.tile.divide.depth_parts import add_depth_parts, check_depth
 from tilec.lowering.tile.divide.divided_dimensions import (
     PACKED_LOAD,
     ROWS,
@@ -49,23 +50,23 @@ def divide_rows(
     check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None,
     along: int = ROWS,
 ) -> None:
-    """Changes an entry in place; with `along` COLUMNS it divides the columns of all multiplies, likewise.
+    """Changes an entry in place; with `along` COLUMNS it divides columns, likewise.
 
     Raises NotDivisibleError, and leaves the entry as it was but for copies of constants, if a CTA would need rows of
     another one, or fewer than `least_rows` of a multiply, or if `check` raises it for the tiles to divide.
     """
-    _copy_constants(entry)
-    divided = divided_rows(entry, ctas, least_rows, along)
-    check(entry, divided)
-    _divide(entry, ctas, divided)
+    _divide(entry, ctas, check_divisible(entry, ctas, least_rows, check, along))
 
 
 def check_divisible(
     entry: ir.OpView, ctas: int, least: int, check: Callable[[ir.OpView, Divided], None], along: int
-) -> None:
-    """Raises NotDivisibleError as `divide_rows` does, and divides nothing."""
+) -> Divided:
+    """The tiles that `divide_rows` divides; raises NotDivisibleError as it does, and divides nothing."""
     _copy_constants(entry)
-    check(entry, divided_rows(entry, ctas, least, along))
+    divided = divided_rows(entry, ctas, least, along)
+    check(entry, divided)
+    check_depth(entry, divided)
+    return divided
 
 
 def remove_argument(entry: ir.OpView, number: int) -> None:
@@ -93,6 +94,7 @@ def divide_columns(
 
 def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
     cta = _number_of_cta(entry)
+    parts = add_depth_parts(entry, ctas, cta, divided)
     for value, dimension in divided.items():
         value.set_type(TileType.get(_part_shape(value.type.shape, dimension, ctas), value.type.element))
     # Loads are replaced, so the divided tiles of all operations are found first.
@@ -102,7 +104,8 @@ def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
     for op, tile in tiles:
         with ir.InsertionPoint(op.operation), op.location:
             if tile is not None:
-                _REWRITES[op.operation.name](op, divided[tile], _Split(ctas, cta))
+                number = next((parts[result] for result in op.operation.results if result in parts), cta)
+                _REWRITES[op.operation.name](op, divided[tile], _Split(ctas, number))
             elif op.operation.name in STORES:
                 _store_once(op, cta)
 
@@ -113,7 +116,7 @@ def _part_shape(shape: Sequence[int], dimension: int, ctas: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """The number of CTAs, and the number of this one (a scalar of i32)."""
+    """The number of CTAs, and the number of the one whose part an operation has (a scalar of i32)."""
 
     ctas: int
     cta: ir.Value

@@ -37,34 +37,37 @@ _SMALL_ELEMENTS = 1024
 _LOADS = ("cuda_tile.load_view_tko",)
 
 
-def divide_stores(module: ir.Module) -> None:
-    """Changes a module in place; the whole tiles that nothing uses any more are left to `remove-dead`."""
+def divide_stores(module: ir.Module, slice_bytes: int = SLICE_BYTES) -> None:
+    """Changes a module in place: slices have at most `slice_bytes` in shared memory, if their rows stay wide.
+
+    The whole tiles that nothing uses any more are left to `remove-dead`.
+    """
     for entry in operations_named(module, ("cuda_tile.entry",)):
         stores = operations_named(entry, ("cuda_tile.store_view_tko",))
-        found = {op.operation: division for op in stores if (division := _division(op)) is not None}
+        found = {op.operation: division for op in stores if (division := _division(op, slice_bytes)) is not None}
         if found:
             _divide(entry, found)
 
 
-def _division(store: ir.OpView) -> Slice | None:
+def _division(store: ir.OpView, slice_bytes: int) -> Slice | None:
     """The first slice of a store that is worth dividing; None for other stores."""
     if not is_divisible_access(store):
         return None
     for dimension in reversed(range(store.tile.type.rank)):
-        first = Slice(dimension, 0, _slice_size(store, dimension))
+        first = Slice(dimension, 0, _slice_size(store, dimension, slice_bytes))
         if first.size < store.tile.type.shape[dimension] and _is_made_of_columns(store, first):
             return first
     return None
 
 
-def _slice_size(store: ir.OpView, dimension: int) -> int:
-    """The extent of slices of SLICE_BYTES, or of the smallest that are fast."""
+def _slice_size(store: ir.OpView, dimension: int, slice_bytes: int) -> int:
+    """The extent of slices of `slice_bytes`, or of the smallest that are fast."""
     type, view = store.tile.type, store.view.type
     bits = element_type(spell(view.element)).storage_bits
     contiguous = view.tensor_view.strides[view.dim_map[dimension]] == 1
     least = max(_LEAST_COLUMNS, _SWIZZLE_BITS // bits if contiguous else 0)
     size, column_bits = type.shape[dimension], math.prod(Slice(dimension, 0, 1).part(store.tile).shape) * bits
-    while size > least and column_bits * size > 8 * SLICE_BYTES:
+    while size > least and column_bits * size > 8 * slice_bytes:
         size //= 2
     return type.shape[dimension] if divides_bytes(view, Slice(dimension, 0, size).part(store.tile).shape) else size
 

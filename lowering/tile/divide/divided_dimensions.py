@@ -2,6 +2,10 @@
 
 Each CTA computes its rows of every accumulator, and of every tile that goes into them or derives from them. In a kernel
 without multiplies it computes its elements of every long row that is reduced or stored.
+
+In a chain of multiplies, as of attention, the columns of the last ones alone can be divided. All CTAs compute the
+multiplies before them. A tile that is rhs of a last multiply and of an earlier one is divided along the depth of the
+earlier one, which multiplies all parts of its depth (depth_parts.py).
 """
 
 from __future__ import annotations
@@ -12,15 +16,18 @@ from math import prod
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tilex.packed_type import PackedViewType
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named, reached
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
 from tilec.lowering.tile.analysis.tile_operations import (
     DIVISIBLE_MULTIPLIES,
+    PLAIN_MULTIPLIES,
     STRUCTURES,
     carried_groups,
     is_elementwise,
+    is_product,
     left_by,
 )
 from tilec.lowering.tile.analysis.tile_parts import outer_dimension
@@ -33,6 +40,8 @@ PACKED_LOAD = "tilex.load_packed_tko"
 # The dimensions of a matrix product.
 ROWS, COLUMNS = 0, 1
 _WORDS = ("rows", "columns")
+# Sums of other elements are rounded after each multiply.
+_EXACT_ENOUGH = ("f32", "i32")
 _JOINED = "it divides or joins what the blocks divide"
 
 
@@ -51,12 +60,13 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS
         entry: a cuda_tile.entry, in which every constant of a divided tile has one use.
         ctas: the number of CTAs, a power of two.
         least_rows: the rows of a multiply that a CTA must have at least.
-        along: ROWS, or COLUMNS for the columns of all multiplies in place of the rows.
+        along: ROWS, or COLUMNS for the columns of all multiplies, or of the last ones of chains, in place of the rows.
     """
     operations = list(operations_below(entry))
-    multiplies = [op for op in operations if op.operation.name in DIVISIBLE_MULTIPLIES]
+    multiplies = divided_multiplies(entry, along)
     if not multiplies:
         raise NotDivisibleError("it has no multiply whose rows can be divided", entry)
+    are_chained = along == COLUMNS and any(map(is_chained, multiplies))
     divided: Divided = {}
     for op in multiplies:
         result = op.operation.results[0]
@@ -71,8 +81,25 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS
         _propagate(divided, [each for other in near for each in related(other, divided, combines=False)], op)
     _check_parts(divided, ctas, entry)
     for op in operations:
-        _check_accesses(op, divided)
+        _check_accesses(op, divided, stores_once=are_chained)
     return divided
+
+
+def divided_multiplies(entry: ir.OpView, along: int) -> list[ir.OpView]:
+    """The multiplies whose rows or columns are divided: of columns, those at the end of chains if there are some."""
+    multiplies = operations_named(entry, DIVISIBLE_MULTIPLIES)
+    chained = [op for op in multiplies if is_chained(op)] if along == COLUMNS else []
+    return chained or multiplies
+
+
+def is_chained(op: ir.OpView) -> bool:
+    """Whether the left operand of a multiply derives from the product of another one."""
+    return any(is_product(value) for value in reached(op.lhs, _operands_behind))
+
+
+def _operands_behind(value: ir.Value) -> list[ir.Value]:
+    owner = value.owner
+    return [] if isinstance(owner, ir.Block) or owner.operation.regions or is_product(value) else list(owner.operands)
 
 
 def divided_columns(entry: ir.OpView, ctas: int, least_elements: int, most_results: int) -> Divided:
@@ -194,12 +221,26 @@ def _of_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     lhs, rhs, accumulator, *factors = op.operation.operands
     sides = [[side, *factors[number : number + 1]] for number, side in enumerate((lhs, rhs))]
     result = op.operation.results[0]
-    along = divided[result]
+    along = divided.get(result)
+    if along is None:
+        yield from _of_whole_multiply(op, divided)
+        return
     for side, word, other in ((sides[ROWS], "left", COLUMNS), (sides[COLUMNS], "right", ROWS)):
         if along == other and any(operand in divided for operand in side):
             message = f"the {word} operand of a multiply derives from the {_WORDS[along]} of another"
             raise NotDivisibleError(message, op)
     yield from ((value, along) for value in (*sides[along], accumulator, result))
+
+
+def _of_whole_multiply(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
+    """A multiply before those whose columns are divided: it may have parts of its depth, which all CTAs multiply."""
+    lhs, rhs, accumulator = list(op.operation.operands)[:3]
+    if divided.get(lhs) == COLUMNS or divided.get(rhs) == ROWS:
+        if op.operation.name not in PLAIN_MULTIPLIES or spell(op.acc.type.element) not in _EXACT_ENOUGH:
+            raise NotDivisibleError("the sums of a multiply do not allow parts of its depth", op)
+        yield from ((lhs, COLUMNS), (rhs, ROWS))
+    sides = ((lhs, ROWS), (rhs, COLUMNS), (accumulator, ROWS), (accumulator, COLUMNS))
+    yield from ((op.operation.results[0], along) for side, along in sides if divided.get(side) == along)
 
 
 def _of_carried(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
