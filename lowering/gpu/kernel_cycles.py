@@ -1,4 +1,4 @@
-"""The cycles of a block of a kernel by the cost model, for the choice between kernels that compute the same tile."""
+"""The cycles of a kernel for a tile block by the cost model, for the choice between kernels with the same tiles."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ ASSUMED_ITERATIONS = 64
 
 
 def cycles_with_passes(module: ir.Module, target: Target, options: CompileOptions) -> float:
-    """The cycles of a block of the only kernel of a module, which the passes change; raises UnsupportedError."""
+    """The cycles of the only kernel of a module for a tile block, the sum over the CTAs that compute it.
+
+    The passes change the module. Raises UnsupportedError.
+    """
     run(module, target=target.name, options=options)
     (kernel,) = operations_named(module, (KernelOp.OPERATION_NAME,))
     device = device_of(target.name)
@@ -32,7 +35,8 @@ def cycles_with_passes(module: ir.Module, target: Target, options: CompileOption
     # Other blocks of an SM execute their loops meanwhile.
     start = device.block_start_cycles + device.load_dram_latency_cycles + max(busy, default=0.0)
     loops = _inner_loops(outside, 1)
-    return start / blocks + sum(cycles_of(loop, device, blocks).cycles * count for loop, count in loops)
+    busy_loops = sum(cycles_of(loop, device, blocks).cycles * count for loop, count in loops)
+    return kernel.ctas * (start / blocks + busy_loops)
 
 
 def _inner_loops(loop: LoopWork, count: float) -> Iterator[tuple[LoopWork, float]]:

@@ -1,7 +1,7 @@
 """How the images of convolutions are loaded: a copy for each tap along W, or a copy that has the pixels of all of them.
 
 A view of images without a mode has no demand. The stages are run for both lowerings of such a view, if a kernel
-multiplies its tiles at several taps along W, and the cost model compares the cycles of a block. The hint
+multiplies its tiles at several taps along W, and the cost model compares the cycles of a tile block. The hint
 `convolution` demands a lowering. No choice changes which pixels a tile has.
 """
 
@@ -16,7 +16,7 @@ from tilec.dialect.build import copied
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_rules import PIXELS_OF_W128
-from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, Im2colViewType
+from tilec.dialect.tilex.im2col_type import RUN, STATIONARY
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.plan.matrix.stationary_tiles import run_of
@@ -27,7 +27,7 @@ from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, image_run
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, convert
 from tilec.remarks import Remark
 
-# The cycles of a block of the only kernel of a module, which is changed (lowering/gpu/kernel_cycles.py).
+# The cycles of the only kernel of a module for a tile block; the module is changed (lowering/gpu/kernel_cycles.py).
 CountCycles = Callable[[ir.Module, Target, CompileOptions], float]
 # A change of less than this part of the time is none: the model is not more precise.
 _LEAST_GAIN = 0.01
@@ -44,7 +44,7 @@ class Compiler:
         options: the options of the compile.
         run_passes: the stage from Tile IR to Tile IR, whose remarks it adds to a list; the module is changed.
         count_columns: the columns of tensor memory of a kernel.
-        count_cycles: the cycles of a block of a kernel.
+        count_cycles: the cycles of a kernel for a tile block.
     """
 
     target: Target
@@ -63,7 +63,7 @@ class _Candidate:
     remarks: list[Remark] = field(default_factory=list)
 
     def cycles(self, compiler: Compiler) -> float | None:
-        """The cycles of a block; None for a kernel that cannot be compiled."""
+        """The cycles of a tile block; None for a kernel that cannot be compiled."""
         target, options = compiler.target, compiler.options
         try:
             made = convert(self.module, target=target.name, options=options, count_columns=compiler.count_columns)
@@ -119,12 +119,7 @@ def _demand(view: ir.Value, mode: str) -> None:
         if type.spatial_rank > 1:
             expected = "expected tiles of pixels at one position of the spatial dimensions but W, as of mode='w128'"
             raise UnsupportedError(f"{refused}{expected}: give the views of images and result this mode", location)
-    view.set_type(_with_mode(type, mode))
-
-
-def _with_mode(type: Im2colViewType, mode: str) -> Im2colViewType:
-    geometry = (type.window, type.dilation, type.stride, type.lower, type.upper)
-    return Im2colViewType.get(type.tile_shape, type.tensor_view, *geometry, mode)
+    view.set_type(type.with_mode(mode))
 
 
 def _numbers_to_choose(module: ir.Module) -> list[int]:
@@ -145,7 +140,7 @@ def _candidate_in_runs(source: ir.Module, number: int, compiler: Compiler) -> _C
     """The candidate in which the view of a number has the mode of runs; None if the passes refuse it."""
     made = copied(source)
     view = list(operations_named(made, (MAKER,)))[number].operation.results[0]
-    view.set_type(_with_mode(view.type, RUN))
+    view.set_type(view.type.with_mode(RUN))
     try:
         return _candidate(made, compiler)
     except UnsupportedError:
