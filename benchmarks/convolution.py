@@ -82,27 +82,35 @@ LAYERS = (
 )
 
 
-def compiled(layer: Layer, images: int, target: str, lowering: str | None = None) -> ct.Compiled:
-    """The convolution in a lowering, None for the one that the compiler chooses."""
+# Tiles of two CTAs that share the filters, for layers with at least as many filters.
+PAIR_TILE, PAIR = (256, 256, CHANNELS), {"num_ctas": 2}
+
+
+def compiled(
+    layer: Layer, images: int, target: str, lowering: str | None = None, tile: tuple[int, int, int] | None = None
+) -> ct.Compiled:
+    """The convolution in a lowering, None for the one that the compiler chooses; with a `tile`, that of two CTAs."""
     # Tiles that stay in tensor memory have the pixels of other modes.
     mode = lowering if lowering == "stationary" else None
-    rows, columns, depth = layer.tile
+    rows, columns, depth = tile or layer.tile
     x = f"x: f16[{images},{layer.extent},{layer.extent},{layer.channels}]"
     filters = f"filters: f16[{layer.taps},{layer.taps},{layer.channels},{layer.filters}]"
     y = f"y: f16[{images},{layer.output},{layer.output},{layer.filters}]"
     constants = f"stride={layer.stride}, padding={layer.padding}, tm={rows}, tn={columns}, tk={depth}, mode={mode!r}"
     signature = f"{x}, {filters}, {y}, {constants}"
     hints = {"allow_unconfirmed": True} if mode is not None else {"convolution": lowering} if lowering else {}
+    hints |= PAIR if tile else {}
     return ct.compile(convolution_kernel.convolution, target=target, signature=signature, stop="ptx", hints=hints)
 
 
-def multiply(layer: Layer, images: int, target: str) -> ct.Compiled:
+def multiply(layer: Layer, images: int, target: str, tile: tuple[int, int, int] | None = None) -> ct.Compiled:
     """The matrix multiply of the same M, N and K."""
     m, k = images * layer.output**2, layer.taps**2 * layer.channels
-    rows, columns, depth = layer.tile
+    rows, columns, depth = tile or layer.tile
     arrays = f"A: f16[{m},{k}], B: f16[{k},{layer.filters}], C: f16[{m},{layer.filters}]"
     signature = f"{arrays}, tm={rows}, tn={columns}, tk={depth}"
-    return ct.compile(convolution_kernel.matmul, target=target, signature=signature, stop="ptx")
+    hints = PAIR if tile else {}
+    return ct.compile(convolution_kernel.matmul, target=target, signature=signature, stop="ptx", hints=hints)
 
 
 _LABEL = re.compile(r"^\$\w+:$")
@@ -222,6 +230,12 @@ def model_row(layer: Layer, target: str) -> list[str]:
     return [*row, "run" if is_run else "im2col", ", ".join(reasons)]
 
 
+def pair_row(layer: Layer, target: str) -> list[str]:
+    kernels = [multiply(layer, 8, target, PAIR_TILE)]
+    kernels += [compiled(layer, 8, target, lowering, PAIR_TILE) for lowering in ("im2col", "run", None)]
+    return [layer.name, target, *(f"{tensor_share(kernel):.2f}" for kernel in kernels)]
+
+
 def code_row(layer: Layer, target: str) -> list[str]:
     convolution, product = compiled(layer, 8, target, "im2col"), multiply(layer, 8, target)
     by_tma = ".im2col.mbarrier" in convolution.ptx
@@ -267,7 +281,9 @@ TRAFFIC = [
     "im2col / run",
 ]
 MODEL = ["layer", "target", "GEMM", "im2col", "run", "stationary", "chosen", "refused because"]
+PAIRS = ["layer", "target", "GEMM", "im2col", "run", "chosen"]
 TARGETS = ("sm_100a", "sm_90a")
+OF_PAIRS = tuple(layer for layer in LAYERS if layer.filters >= PAIR_TILE[1] and layer.taps == 3)
 
 
 def check_of_traffic() -> None:
@@ -302,6 +318,10 @@ def report() -> Iterator[str]:
     yield "The part of the time in which the tensor pipe multiplies in the loop, by the cost model."
     yield ""
     yield from table(MODEL, (model_row(layer, target) for layer in LAYERS for target in TARGETS))
+    yield ""
+    yield "Tiles of 256 x 256, which two CTAs compute: pairs on sm_100a, multicast of the filters on sm_90a."
+    yield ""
+    yield from table(PAIRS, (pair_row(layer, target) for layer in OF_PAIRS for target in TARGETS))
     yield ""
     yield "## Traffic"
     yield ""
