@@ -6,7 +6,8 @@ The layers are those of public networks. For each, the kernels of convolution_ke
 with known extents: the instructions (of PTX) of the role that loads, whether the loops that multiply are the same, the
 bytes that TMA loads for the images, and the part of the time in which the tensor pipe multiplies, by the cost model.
 `im2col` and `im2col::w` load each tap of the window, `run` has one copy for all taps along W (mode="run"), and so has
-`stationary`, whose pixels move in tensor memory. FILE gets the tables as Markdown; without it, they are printed.
+`stationary`, whose pixels move in tensor memory. `chosen` is what a kernel without a mode becomes. FILE gets the tables
+as Markdown; without it, they are printed.
 """
 
 from __future__ import annotations
@@ -81,24 +82,35 @@ LAYERS = (
 )
 
 
-def compiled(layer: Layer, images: int, target: str, mode: str | None = None) -> ct.Compiled:
-    rows, columns, depth = layer.tile
+# Tiles of two CTAs that share the filters, for layers with at least as many filters.
+PAIR_TILE, PAIR = (256, 256, CHANNELS), {"num_ctas": 2}
+
+
+def compiled(
+    layer: Layer, images: int, target: str, lowering: str | None = None, tile: tuple[int, int, int] | None = None
+) -> ct.Compiled:
+    """The convolution in a lowering, None for the one that the compiler chooses; with a `tile`, that of two CTAs."""
+    # Tiles that stay in tensor memory have the pixels of other modes.
+    mode = lowering if lowering == "stationary" else None
+    rows, columns, depth = tile or layer.tile
     x = f"x: f16[{images},{layer.extent},{layer.extent},{layer.channels}]"
     filters = f"filters: f16[{layer.taps},{layer.taps},{layer.channels},{layer.filters}]"
     y = f"y: f16[{images},{layer.output},{layer.output},{layer.filters}]"
     constants = f"stride={layer.stride}, padding={layer.padding}, tm={rows}, tn={columns}, tk={depth}, mode={mode!r}"
     signature = f"{x}, {filters}, {y}, {constants}"
-    hints = {"allow_unconfirmed": True} if mode == "stationary" else {}
+    hints = {"allow_unconfirmed": True} if mode is not None else {"convolution": lowering} if lowering else {}
+    hints |= PAIR if tile else {}
     return ct.compile(convolution_kernel.convolution, target=target, signature=signature, stop="ptx", hints=hints)
 
 
-def multiply(layer: Layer, images: int, target: str) -> ct.Compiled:
+def multiply(layer: Layer, images: int, target: str, tile: tuple[int, int, int] | None = None) -> ct.Compiled:
     """The matrix multiply of the same M, N and K."""
     m, k = images * layer.output**2, layer.taps**2 * layer.channels
-    rows, columns, depth = layer.tile
+    rows, columns, depth = tile or layer.tile
     arrays = f"A: f16[{m},{k}], B: f16[{k},{layer.filters}], C: f16[{m},{layer.filters}]"
     signature = f"{arrays}, tm={rows}, tn={columns}, tk={depth}"
-    return ct.compile(convolution_kernel.matmul, target=target, signature=signature, stop="ptx")
+    hints = PAIR if tile else {}
+    return ct.compile(convolution_kernel.matmul, target=target, signature=signature, stop="ptx", hints=hints)
 
 
 _LABEL = re.compile(r"^\$\w+:$")
@@ -185,7 +197,9 @@ def traffic(layer: Layer, images: int) -> Traffic:
 
 @cache
 def positions_of_run(layer: Layer) -> int | None:
-    """The pixels of a copy for all taps along W; None if TMA cannot copy them at once."""
+    """The pixels of a copy for all taps along W; None if TMA cannot copy them at once, or there is one tap."""
+    if layer.taps == 1:
+        return None
     try:
         text = compiled(layer, 1, TARGETS[0], "run").stage("gpu").content(False).decode()
     except ct.errors.UnsupportedError:
@@ -201,19 +215,29 @@ def tensor_share(kernel: ct.Compiled) -> float:
 
 
 def model_row(layer: Layer, target: str) -> list[str]:
-    shares = [tensor_share(multiply(layer, 8, target)), tensor_share(compiled(layer, 8, target))]
+    shares = [tensor_share(multiply(layer, 8, target)), tensor_share(compiled(layer, 8, target, "im2col"))]
     row, reasons = [layer.name, target, *(f"{share:.2f}" for share in shares)], []
+    instructions_of = {}
     for mode in ("run", "stationary"):
         try:
-            row.append(f"{tensor_share(compiled(layer, 8, target, mode)):.2f}")
+            kernel = compiled(layer, 8, target, mode)
+            instructions_of[mode] = instructions(kernel.ptx)
+            row.append(f"{tensor_share(kernel):.2f}")
         except ct.errors.UnsupportedError as error:
             row.append("-")
             reasons.append(f"{mode}: {str(error).split('followed: ')[-1].split(';')[0]}")
-    return [*row, ", ".join(reasons)]
+    is_run = layer.taps > 1 and instructions(compiled(layer, 8, target).ptx) == instructions_of.get("run")
+    return [*row, "run" if is_run else "im2col", ", ".join(reasons)]
+
+
+def pair_row(layer: Layer, target: str) -> list[str]:
+    kernels = [multiply(layer, 8, target, PAIR_TILE)]
+    kernels += [compiled(layer, 8, target, lowering, PAIR_TILE) for lowering in ("im2col", "run", None)]
+    return [layer.name, target, *(f"{tensor_share(kernel):.2f}" for kernel in kernels)]
 
 
 def code_row(layer: Layer, target: str) -> list[str]:
-    convolution, product = compiled(layer, 8, target), multiply(layer, 8, target)
+    convolution, product = compiled(layer, 8, target, "im2col"), multiply(layer, 8, target)
     by_tma = ".im2col.mbarrier" in convolution.ptx
     row = [layer.name, target, "im2col" if by_tma else "gather"]
     if not by_tma:
@@ -256,8 +280,10 @@ TRAFFIC = [
     "run, MiB",
     "im2col / run",
 ]
-MODEL = ["layer", "target", "GEMM", "im2col", "run", "stationary", "refused because"]
+MODEL = ["layer", "target", "GEMM", "im2col", "run", "stationary", "chosen", "refused because"]
+PAIRS = ["layer", "target", "GEMM", "im2col", "run", "chosen"]
 TARGETS = ("sm_100a", "sm_90a")
+OF_PAIRS = tuple(layer for layer in LAYERS if layer.filters >= PAIR_TILE[1] and layer.taps == 3)
 
 
 def check_of_traffic() -> None:
@@ -269,8 +295,8 @@ def check_of_traffic() -> None:
     filters = np.zeros((layer.taps, layer.taps, layer.channels, layer.filters), np.float16)
     y = np.zeros((1, layer.output, layer.output, layer.filters), np.float16)
     tiles = -(-(layer.output**2) // PIXELS)
-    for mode, expected in ((None, traffic(layer, 1).im2col), ("run", traffic(layer, 1).run)):
-        counters = ct.run(compiled(layer, 1, "sm_100a", mode), tiles, [x, filters, y], backend="simulate") or {}
+    for lowering, expected in (("im2col", traffic(layer, 1).im2col), ("run", traffic(layer, 1).run)):
+        counters = ct.run(compiled(layer, 1, "sm_100a", lowering), tiles, [x, filters, y], backend="simulate") or {}
         found = counters["bulk_load_bytes"] - tiles * filters.nbytes
         if found != expected:
             raise SystemExit(f"the simulator counts {found} bytes of images, the formula gives {expected}")
@@ -292,6 +318,10 @@ def report() -> Iterator[str]:
     yield "The part of the time in which the tensor pipe multiplies in the loop, by the cost model."
     yield ""
     yield from table(MODEL, (model_row(layer, target) for layer in LAYERS for target in TARGETS))
+    yield ""
+    yield "Tiles of 256 x 256, which two CTAs compute: pairs on sm_100a, multicast of the filters on sm_90a."
+    yield ""
+    yield from table(PAIRS, (pair_row(layer, target) for layer in OF_PAIRS for target in TARGETS))
     yield ""
     yield "## Traffic"
     yield ""

@@ -71,6 +71,14 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
     rank = property(lambda self: len(self.tile_shape))
     spatial_rank = property(lambda self: len(self.window))
 
+    def with_tile(self, tile_shape: Sequence[int]) -> "Im2colViewType":
+        """The type with tiles of another shape."""
+        return Im2colViewType.get(**{**_facts(self), "tile_shape": tuple(tile_shape)})
+
+    def with_mode(self, mode: str) -> "Im2colViewType":
+        """The type with another mode."""
+        return Im2colViewType.get(**{**_facts(self), "mode": mode})
+
     def spelled(self) -> str:
         facts = _facts(self)
         parts = [f"tile=({'x'.join(map(str, facts['tile_shape']))})"]

@@ -139,7 +139,7 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
         return order, *_chosen(entry, target, given, options, sharing, by_tma)
 
     order, worker, matrix = chosen()
-    expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target)
+    expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target, given.convolution)
     if expanded:
         remarks += expanded
         order, worker, matrix = chosen()
@@ -224,10 +224,12 @@ def _atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
             yield Remark("atomic", message, source_location(op.operation.location))
 
 
-def _expand_without_tma(entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target) -> list[Remark]:
+def _expand_without_tma(
+    entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target, hint: str | None
+) -> list[Remark]:
     """Expands each access that TMA does not do, all of them if there is no `order`; a remark for each.
 
-    Raises UnsupportedError for a load through a view with a mode, which demands TMA.
+    Raises UnsupportedError for a load through a view with a mode, which it has from the program or the `hint`.
     """
     views = operations_named(entry, (PACKED_LOAD, PACKED_STORE))
     packed = [op for op in views if _is_by_threads(op, plan, order, target)]
@@ -236,7 +238,7 @@ def _expand_without_tma(entry: ir.OpView, plan: MatrixPlan, order: MemoryOrder |
         forget_facts()
         expand_packed_views(entry, lambda op: op not in packed)
     accesses = [op for op in operations_below(entry) if _is_expanded(op, plan, order, target)]
-    remarks = [_remark(op, plan, target, order is not None) for op in accesses]
+    remarks = [_remark(op, plan, target, order is not None, hint) for op in accesses]
     if accesses:
         forget_facts()
         expand(accesses)
@@ -254,9 +256,11 @@ def _is_expanded(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, tar
     return not isinstance(plan.stationary.get(tile), StationaryTile)
 
 
-def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> Remark:
+def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool, hint: str | None) -> Remark:
     is_load, mode, location = op.operation.name == _LOAD, op.view.type.mode, source_location(op.operation.location)
     reason = _reason(op, plan, target, use_tma)
+    if is_load and mode is not None and mode == hint:
+        raise UnsupportedError(f"convolution={hint} cannot be followed: {reason}; leave the hint out", location)
     if is_load and mode is not None:
         effect = (
             ", which numbers the pixels of tiles across rows"

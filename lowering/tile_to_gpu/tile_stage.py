@@ -28,21 +28,40 @@ from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
+from tilec.lowering.tile_to_gpu.convolution_choice import Compiler, CountCycles, run_with_lowerings
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
 from tilec.remarks import Remark
 
 
 def run_tile_stage(
     module: ir.Module,
-    entry: ir.OpView,
     target: Target,
     given: CompileOptions,
     remarks: list[Remark],
     *,
     evaluate: Evaluate,
     count_columns: CountColumns,
+    count_cycles: CountCycles,
 ) -> ir.Module:
     """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
+
+    def run_passes(source: ir.Module, found: list[Remark]) -> ir.Module:
+        return _run_passes(source, target, given, found, evaluate, count_columns)
+
+    with module.context, ir.Location.unknown():
+        compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
+        return run_with_lowerings(module, compiler, remarks)
+
+
+def _run_passes(
+    module: ir.Module,
+    target: Target,
+    given: CompileOptions,
+    remarks: list[Remark],
+    evaluate: Evaluate,
+    count_columns: CountColumns,
+) -> ir.Module:
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
     options = entry_options(entry, target, given)
     with module.context:
         fit_sparse_multiplies(entry, target, replace(given, num_ctas=options.num_ctas), remarks, None)

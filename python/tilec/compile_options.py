@@ -25,12 +25,19 @@ SIZES = {
     "num_ctas": ("number of blocks per cluster", range(1, 17)),
     "opt_level": ("optimization level of ptxas", range(4)),
 }
+CHOICES = {
+    "convolution": (
+        "how the images of convolutions are loaded, chosen by the cost model if not given: a copy per tap, one copy of "
+        "the pixels of all taps along W, or such a copy whose rows move in tensor memory",
+        ("im2col", "run", "stationary"),
+    ),
+}
 _MOST_DIGITS = 20
 _SWITCH_VALUES = {"on": True, "true": True, "off": False, "false": False}
 
 
 class CompileOptions(Frozen):
-    """Switches that enable optimizations, and sizes; the compiler chooses a size that is None."""
+    """Switches that enable optimizations, sizes, and choices by name; the compiler chooses what is None."""
 
     roles: bool = True
     register_budgets: bool = True
@@ -45,6 +52,7 @@ class CompileOptions(Frozen):
     occupancy: int | None = None
     num_ctas: int | None = None
     opt_level: int | None = None
+    convolution: str | None = None
 
     @classmethod
     def of(cls, hints: Mapping[str, Any]) -> CompileOptions:
@@ -56,8 +64,11 @@ class CompileOptions(Frozen):
                 sizes = SIZES[name][1]
                 valid = isinstance(value, int) and not isinstance(value, bool) and value in sizes
                 expected = f"an integer from {sizes.start} to {sizes.stop - 1}"
+            elif name in CHOICES:
+                known = CHOICES[name][1]
+                valid, expected = value in known, f"one of {', '.join(known)}"
             else:
-                raise UsageError(f"unknown hint '{name}': expected one of {', '.join((*SWITCHES, *SIZES))}")
+                raise UsageError(f"unknown hint '{name}': expected one of {', '.join((*SWITCHES, *SIZES, *CHOICES))}")
             if not valid:
                 raise UsageError(f"hint '{name}': expected {expected}, got {value!r}")
         return cls(**hints)
@@ -69,7 +80,7 @@ class CompileOptions(Frozen):
 
     def to_text(self) -> list[str]:
         """The `name=value` texts of the options that differ from the default; `hints_from_text` parses them."""
-        given = {name: getattr(self, name) for name in (*SWITCHES, *SIZES)}
+        given = {name: getattr(self, name) for name in (*SWITCHES, *SIZES, *CHOICES)}
         return hints_to_text({name: value for name, value in given.items() if value != getattr(DEFAULTS, name)})
 
 
@@ -89,6 +100,6 @@ def hints_from_text(texts: Iterable[str]) -> dict[str, Any]:
     return hints
 
 
-def hints_to_text(hints: Mapping[str, bool | int]) -> list[str]:
+def hints_to_text(hints: Mapping[str, bool | int | str]) -> list[str]:
     """The `name=value` texts of hints; `hints_from_text` parses them."""
     return [f"{name}={'on' if value is True else 'off' if value is False else value}" for name, value in hints.items()]

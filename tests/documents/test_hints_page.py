@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import tilec as ct
-from tilec.compile_options import SIZES, SWITCHES
+from tilec.compile_options import CHOICES, SIZES, SWITCHES
 from tilec.language.hints import Hints
 
 PAGE = (Path(__file__).parents[2] / "docs" / "hints.md").read_text()
@@ -23,7 +23,7 @@ def _kernel(name: str, value: int) -> object:
     return ct.kernel(**{name: value})(lambda: None)
 
 
-@pytest.mark.parametrize("name", [*SWITCHES, *SIZES])
+@pytest.mark.parametrize("name", [*SWITCHES, *SIZES, *CHOICES])
 def test_hint_of_a_compile_is_listed(name: str) -> None:
     assert "compile" in VALUES[name][1]
 
@@ -32,6 +32,11 @@ def test_hint_of_a_compile_is_listed(name: str) -> None:
 def test_range_of_a_compile_is_that_of_the_source(name: str) -> None:
     sizes = SIZES[name][1]
     assert VALUES[name][0].startswith(f"{sizes.start} to {sizes.stop - 1}")
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_choices_of_a_compile_are_those_of_the_source(name: str) -> None:
+    assert tuple(VALUES[name][0].split(", ")) == CHOICES[name][1]
 
 
 @pytest.mark.parametrize("name", [name for name, (_, places) in VALUES.items() if "kernel" in places])

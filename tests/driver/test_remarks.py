@@ -319,8 +319,8 @@ def test_launch_accepts_hints(monkeypatch):
 
 
 def test_printed_options_are_read_back():
-    options = CompileOptions.of({"roles": False, "stages": 3})
-    assert options.to_text() == ["roles=off", "stages=3"]
+    options = CompileOptions.of({"roles": False, "stages": 3, "convolution": "run"})
+    assert options.to_text() == ["roles=off", "stages=3", "convolution=run"]
     assert CompileOptions.of(hints_from_text(options.to_text())) == options
 
 

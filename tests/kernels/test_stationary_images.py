@@ -9,6 +9,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterator
+from itertools import product, starmap
 from typing import Any
 
 import numpy as np
@@ -32,14 +33,14 @@ import tilec as ct
 from tilec.errors import TilecError, UnsupportedError
 from tilec.runtime.simulate import Settings, simulate
 
-COUNT = 80
+COUNT = 120
 ALLOWED = {"allow_unconfirmed": True}
 STATIONARY: dict[str, tuple[Any, ...]] = PARAMETERS | {
     "mode": ("stationary",),
     "window": (1, 2, 3, 4, 5),
-    "stride": (1,),
-    "dilation": (1,),
-    "padding": ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4)),
+    "stride": (1, 2, 3),
+    "dilation": (1, 2, 3),
+    "padding": ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4), (3, 3), (-1, 2)),
     "outputs": (1, 5, 11, 23, 57, 130),
     "outer_outputs": (1, 2),
     "images": (1, 3, 9),
@@ -50,9 +51,15 @@ STATIONARY: dict[str, tuple[Any, ...]] = PARAMETERS | {
 }
 
 
+def is_whole(window: int, padding: tuple[int, int], stride: int, dilation: int) -> bool:
+    """Whether `stride` divides the width of images; convolution_cases.py adds a pixel to what windows with one read."""
+    return sum(padding) == (window - 1) * dilation + 1 - stride + (stride > 1)
+
+
 def is_stationary(row: dict[str, Any]) -> bool:
-    """Rows have as many output pixels as the images."""
-    if {"window", "padding"} <= row.keys() and sum(row["padding"]) != row["window"] - 1:
+    """Rows of images have the stride times as many pixels as there are output pixels."""
+    choices = [[row[name]] if name in row else STATIONARY[name] for name in ("window", "padding", "stride", "dilation")]
+    if not any(starmap(is_whole, product(*choices))):
         return False
     return is_possible({"mode": "stationary", "kind": "f16", "layout": "contiguous"} | row)
 
@@ -69,14 +76,20 @@ def compiled(problem: Problem) -> tilec.Compiled:
 def check(case: Case, seeds: Any) -> None:
     problem = integer_problem(case)
     kernel, row_bytes = compiled(problem), case.channel_tile * np.dtype(case.dtype).itemsize
-    assert kernel.ptx.count(".im2col::w::128") == max(1, row_bytes // 128)
-    assert kernel.ptx.count("tcgen05.shift") == row_bytes // 32 * (case.window - 1)
+    # A tap moves the rows of another one if it reads their next pixels.
+    read = {tap * case.dilation for tap in range(case.window)}
+    moved = len(read & {at + case.stride for at in read})
+    assert kernel.ptx.count(".im2col::w::128") == max(1, row_bytes // 128) * (case.window - moved)
+    assert kernel.ptx.count("tcgen05.shift") == row_bytes // 32 * moved
     assert_exact_everywhere(problem, kernel, seeds)
 
 
 def test_cases_differ() -> None:
     assert len(set(CASES)) == COUNT
     assert {case.window for case in CASES} == {1, 2, 3, 4, 5}
+    assert {(case.stride, case.dilation) for case in CASES} >= {(1, 1), (1, 2), (1, 3), (2, 1), (2, 2), (3, 1), (3, 2)}
+    # Images are in several runs, one of which moves.
+    assert sum(case.stride == 2 and case.dilation == 1 and case.window > 2 for case in CASES) >= 5
 
 
 @pytest.mark.parametrize("case", NUMBERED)
@@ -277,27 +290,32 @@ REFUSALS = {
     ),
     "no tensor memory": ({"target": "sm_90a"}, "mode: sm_90a has no tensor memory, in which rows move"),
     "no TMA": ({"hints": ALLOWED | {"tma": False}}, "TMA is switched off"),
-    "stride": ({"stride": 2}, "stride and dilation: expected 1 along W, got 2 and 1"),
-    "dilation": ({"dilation": 2}, "stride and dilation: expected 1 along W, got 1 and 2"),
-    "fewer output pixels": (
-        {"padding": ((0, 0), (1, 0))},
-        "padding: expected as many output pixels along W as the images have, which is a padding of 2 in all, "
-        "got 1 and 0",
+    "stride": (
+        {"stride": 2},
+        "array, stride and padding: expected a multiple of the stride 2 as the width of images, and width / stride "
+        "output pixels along W, got 9 and 5",
     ),
-    "negative padding": ({"padding": ((0, 0), (-1, 3))}, "padding: expected as many output pixels along W"),
+    "dilation": ({"dilation": 2}, "array, stride and padding: expected a multiple of the stride"),
+    "fewer output pixels": ({"padding": ((0, 0), (1, 0))}, "array, stride and padding: expected a multiple of the"),
+    "an offset of more than five bits": (
+        {"dilation": 15, "padding": ((0, 0), (-20, 50))},
+        "window and dilation: tap 1 is 35 pixels after the start of a row, and an offset is at most 31",
+    ),
     "unknown width": ({"shape": "4,1,?,64"}, "array: the width of the images is not known: give it in the signature"),
     "window": (
         {"window": (1, 32), "padding": ((0, 0), (31, 0)), "taps": (0, 1)},
-        "window: expected at most 31 taps along W, got 32",
+        "window: expected at most 31 taps along W in a run, got 32",
     ),
     "a tap of the launch": ({"taps": (0, -1)}, "offset: the tap along W is not a constant, also after the loop"),
     "no tap 0": (
         {"taps": (1, 2)},
-        "offset: the rows move up by one tap at a time from tap 0 on, but multiplies have the taps [1, 2]",
+        "offset: a run has the taps [0, 1, 2], one after the other from the first on, but multiplies have the taps "
+        "[1, 2]",
     ),
     "taps backwards": (
         {"taps": (0, 2, 1)},
-        "offset: the rows move up by one tap at a time from tap 0 on, but multiplies have the taps [0, 2, 1]",
+        "offset: a run has the taps [0, 1, 2], one after the other from the first on, but multiplies have the taps "
+        "[0, 2, 1]",
     ),
 }
 

@@ -22,6 +22,7 @@ _FILES = (
 )
 # Assignments to these names: formats of the assembly, documentation and public names.
 _NAMES = {
+    "CHOICES",
     "COMMANDS",
     "SIZES",
     "SWITCHES",

@@ -94,9 +94,10 @@ KERNEL_ROWS = (
     KernelRow(
         "5.5.5.3",
         "im2col::w::128 with wHalo",
-        '`mode="stationary"` of `ct.im2col_view`, of left operands of multiplies, with the hint `allow_unconfirmed`',
-        "sm_100a; stride and dilation 1 along W, as many output pixels along W as pixels, a known width. The mode is "
-        "an error otherwise",
+        '`mode="stationary"` of `ct.im2col_view`, of left operands of multiplies, with the hint `allow_unconfirmed`; '
+        'also hint `convolution="stationary"` for views of mode `w128`',
+        "sm_100a; a known width, which is the stride times the output pixels along W; with a stride u, wHalo and "
+        "wOffset of u copies (the examples of 5.5.5.3). The mode is an error otherwise",
         (
             "kernels/test_stationary_images.py::test_one_seed",
             "kernels/test_stationary_images.py::test_refused",

@@ -84,7 +84,7 @@ class Operand:
 
     def __str__(self) -> str:
         if self.stationary is not None:
-            return f"in tensor memory, from a run at tap {self.stationary.tap}"
+            return f"in tensor memory, from a run that has moved by {self.stationary.moves}"
         if self.tensor_layout is not None:
             return "in tensor memory"
         if self.register_layout is not None:

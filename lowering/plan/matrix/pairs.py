@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from tilec.compile_options import CompileOptions
 from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.lowering.kernel_hints import allows_tma
@@ -24,8 +25,10 @@ from tilec.lowering.plan.matrix.scale_factors import scale_columns
 from tilec.lowering.plan.matrix.unit_choice import matrix_types, unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES
+from tilec.lowering.tile_to_gpu.access.image_run import ImageRun, image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
-from tilec.lowering.tile_to_gpu.access.tensor_maps import tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
+from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_map_for
 
 PAIR = 2
 # PTX ISA 9.7.16.2.1, table 39: the limits of all kinds of pairs.
@@ -118,14 +121,33 @@ def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: in
     unit, _ = unit_for(op, target, _WARPS, ctas=ctas)
     if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
         return False
-    lhs, rhs = _source_by_tma(op.lhs, target, order), _source_by_tma(op.rhs, target, order)
+    lhs, rhs = _source_by_tma(op.lhs, target, order, images=True), _source_by_tma(op.rhs, target, order)
     return lhs is not None and rhs is not None and _has_halves(op, rhs, unit)
 
 
-def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder) -> OperandSource | None:
-    """The load of an operand if TMA copies adjacent tiles, from the same position in all CTAs but for their rows."""
+def _has_adjacent_tiles(source: OperandSource) -> bool:
+    return isinstance(source.load.view.type, PartitionViewType | PackedViewType)
+
+
+def _is_image(source: OperandSource, target: Target) -> bool:
+    """Whether TMA copies the pixels of a tile of images, which follow those of the tile before, or a run of them."""
+    type = source.load.view.type
+    if is_of_run(source.load):
+        return isinstance(image_run(source.load, target), ImageRun)
+    if not isinstance(type, Im2colViewType) or type.mode in BY_ROW:
+        return False
+    return isinstance(im2col_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32), TensorMap)
+
+
+def _source_by_tma(
+    operand: ir.Value, target: Target, order: MemoryOrder, images: bool = False
+) -> OperandSource | None:
+    """The load of an operand if TMA copies adjacent tiles, from the same position in all CTAs but for their rows.
+
+    They may be of `images`.
+    """
     source = operand_source(operand)
-    if isinstance(source, str) or not isinstance(source.load.view.type, PartitionViewType | PackedViewType):
+    if isinstance(source, str) or not (_has_adjacent_tiles(source) or images and _is_image(source, target)):
         return None
     is_allowed = allows_tma(source.load, target) and order.may_run_early(source.load)
     return source if is_allowed and has_known_position(source.load) else None

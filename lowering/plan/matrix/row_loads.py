@@ -119,7 +119,8 @@ def prefetch_map(op: ir.OpView, use_tma: bool) -> TensorMap | str:
 
 def has_known_position(load: ir.OpView) -> bool:
     """Whether the role `load` can compute the index of a load, and the loops and branches around it."""
-    return all(map(_is_known_early, load.index)) and has_known_control(load)
+    position = [*load.index, *(getattr(load, "offset", None) or ())]
+    return all(map(_is_known_early, position)) and has_known_control(load)
 
 
 def has_known_control(op: ir.OpView) -> bool:

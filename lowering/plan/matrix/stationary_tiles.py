@@ -4,7 +4,9 @@
     x1 = load %pixels[i, c] offset [r, 1];  sum1 = x1 @ w1 + sum0    each row takes the next one: pixel i + 1
 
 The pixels of a run are those of a row of each image, one image after the other, without the padding between them. A
-row that gets a pixel of another image at a tap would read padding, so the multiply of this tap skips it.
+row that gets a pixel of another image at a tap would read padding, so the multiply of this tap skips it. With a stride
+a run has every `stride`-th pixel, so that taps which differ by it share one: taps 0 and 2 of stride 2, not 1. A tap is
+in a run of its own where it is further from the one before.
 """
 
 from __future__ import annotations
@@ -23,7 +25,12 @@ from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
 from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
-from tilec.lowering.tile_to_gpu.access.tensor_modes import Im2colFields, im2col_fields, map_with_fields
+from tilec.lowering.tile_to_gpu.access.tensor_modes import (
+    OFFSET_LIMIT_ALONG_W,
+    Im2colFields,
+    im2col_fields,
+    map_with_fields,
+)
 
 _CONVERSION = "cuda_tile.ftof"
 _OTHER_USE = "only left operands of matrix multiplies in the loop or branch of the load stay in tensor memory"
@@ -39,16 +46,22 @@ class StationaryTile:
         load: the load.
         map: the tensor map of the run.
         fields: the fields of the map that differ from those of an im2col view.
-        tap: the tap along W: the number of rows by which the run has moved.
+        first: the first tap along W of the run.
+        moves: the number of rows by which the run has moved at the tap.
+        start: the distance of the first pixel of the run from that which the first output pixel reads at tap 0.
+        offset: the distance of the pixels along W from those of the walk of TMA.
         halo: the pixels of the run after each 32; four rows of the buffer each.
-        width: the output pixels of a row, and the pixels of a row of an image.
+        width: the output pixels of a row, and the pixels of the run that are of a row of an image.
         skipped: the first output pixel of a row that reads padding at the tap, and the one after the last; or None.
     """
 
     load: ir.OpView
     map: TensorMap
     fields: Im2colFields
-    tap: int
+    first: int
+    moves: int
+    start: int
+    offset: int
     halo: int
     width: int
     skipped: tuple[int, int] | None
@@ -56,7 +69,41 @@ class StationaryTile:
     @property
     def run(self) -> Hashable:
         """A key that is equal for the tiles of one run."""
-        return run_of(self.load)
+        return run_of(self.load), self.first
+
+
+@dataclass(frozen=True)
+class _Row:
+    """The taps along W of a view: each in a run, by the first tap of which and the number of moves it is known.
+
+    Attributes:
+        runs: the first tap of its run and the moves, of each tap.
+        distances: the distance of each tap from the first pixel of its row of an image, at the first output pixel, in
+            pixels of the stride, rounded down.
+        remainders: the pixels that are left.
+    """
+
+    runs: tuple[tuple[int, int], ...]
+    distances: tuple[int, ...]
+    remainders: tuple[int, ...]
+
+    @staticmethod
+    def of(type: Im2colViewType) -> _Row:
+        """The taps along W of a type of views."""
+        read = [tap * type.dilation[-1] - type.lower[-1] for tap in range(type.window[-1])]
+        distances, remainders = zip(*(divmod(at, type.stride[-1]) for at in read), strict=True)
+        runs: list[tuple[int, int]] = []
+        newest: dict[int, int] = {}
+        for tap, (distance, remainder) in enumerate(zip(distances, remainders, strict=True)):
+            before = newest.get(remainder)
+            follows = before is not None and distances[before] + 1 == distance
+            runs.append((runs[before][0], runs[before][1] + 1) if before is not None and follows else (tap, 0))
+            newest[remainder] = tap
+        return _Row(tuple(runs), distances, remainders)
+
+    def most_moves(self, first: int) -> int:
+        """The moves of the run that begins with a tap."""
+        return max(moves for begin, moves in self.runs if begin == first)
 
 
 def run_of(load: ir.OpView) -> Hashable:
@@ -77,7 +124,7 @@ def stationary_tiles(
         runs[run_of(op)].append(op)
     found: dict[ir.Value, StationaryTile | str] = {}
     for members in runs.values():
-        problem = _order_problem(members)
+        problem = next((problem for problem in map(_order_problem, _moved_together(members)) if problem), None)
         tiles = [problem or refusal_of(op) or _tile(op, target) for op in members]
         refusal = next((tile for tile in tiles if isinstance(tile, str)), None)
         for op, tile in zip(members, tiles, strict=True):
@@ -96,12 +143,24 @@ def _operands(load: ir.OpView) -> list[ir.Value]:
     return rounded if users and len(rounded) == len(users) else [load.tile]
 
 
+def _moved_together(loads: Sequence[ir.OpView]) -> list[list[ir.OpView]]:
+    """The loads of one block and position in the window by their run; together if a tap is not known."""
+    row, groups = _Row.of(loads[0].view.type), defaultdict[int, list[ir.OpView]](list)
+    for op in loads:
+        tap = splat(op.offset[-1])
+        if tap is None:
+            return [list(loads)]
+        groups[row.runs[tap][0]].append(op)
+    return list(groups.values())
+
+
 def _order_problem(loads: Sequence[ir.OpView]) -> str | None:
     """Why rows that only move up do not have the tiles of loads of a run when multiplies read them, or None."""
     known = {op.tile: splat(op.offset[-1]) for op in loads}
     if None in known.values():
         return "offset: the tap along W is not a constant, also after the loop over it is unrolled"
     taps = {value: known[op.tile] or 0 for op in loads for value in _operands(op)}
+    row = _Row.of(loads[0].view.type)
     block, users = loads[0].operation.block, [user for value in taps for user in users_of(value)]
     if not all(user.name in PLAIN_MULTIPLIES and user.block == block for user in users):
         return _OTHER_USE
@@ -110,9 +169,13 @@ def _order_problem(loads: Sequence[ir.OpView]) -> str | None:
     if not all(op.lhs in taps and op.rhs not in taps for op in order):
         return _OTHER_USE
     sequence = [taps[op.lhs] for op in order]
+    moves = [row.runs[tap][1] for tap in sequence]
     # PTX orders a shift after a multiply alone, not after a copy.
-    if any(tap not in (before, before + 1) for before, tap in pairwise([0, *sequence])) or sequence[:1] == [1]:
-        return f"offset: the rows move up by one tap at a time from tap 0 on, but multiplies have the taps {sequence}"
+    if any(move not in (before, before + 1) for before, move in pairwise([0, *moves])) or moves[:1] == [1]:
+        first = row.runs[sequence[0]][0]
+        run = [tap for tap, (begin, _) in enumerate(row.runs) if begin == first]
+        expected = f"a run has the taps {run}, one after the other from the first on"
+        return f"offset: {expected}, but multiplies have the taps {sequence}"
     return None
 
 
@@ -125,31 +188,48 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
             "mode: NVIDIA does not document where im2col::w::128 stores the pixels after each 32: "
             "hint allow_unconfirmed lets the kernel rely on the order that tcgen05.cp reads"
         )
-    taps, lower, upper = type.window[-1], type.lower[-1], type.upper[-1]
-    if type.stride[-1] != 1 or type.dilation[-1] != 1:
-        return f"stride and dilation: expected 1 along W, got {type.stride[-1]} and {type.dilation[-1]}"
-    if lower + upper != taps - 1 or lower < 0 or upper < 0:
-        expected = f"as many output pixels along W as the images have, which is a padding of {taps - 1} in all"
-        return f"padding: expected {expected}, got {lower} and {upper}"
-    width = type.tensor_view.shape[-2]
+    if not target.loads_along_w:
+        return f"mode: {target.name} has no tensor memory, in which rows move"
+    if not target.loads_halos:
+        return (
+            "mode: NVIDIA does not document where im2col::w::128 stores the pixels after each 32: "
+            "hint allow_unconfirmed lets the kernel rely on the order that tcgen05.cp reads"
+        )
+    width, stride = type.tensor_view.shape[-2], type.stride[-1]
     if width is None:
         return "array: the width of the images is not known: give it in the signature, as in f16[?,?,56,64]"
+    covered = (type.window[-1] - 1) * type.dilation[-1] + 1
+    outputs = (width + type.lower[-1] + type.upper[-1] - covered) // stride + 1
+    if outputs * stride != width:
+        whole = f"a multiple of the stride {stride} as the width of images"
+        expected = f"{whole}, and width / stride output pixels along W"
+        return f"array, stride and padding: expected {expected}, got {width} and {outputs}"
+    tap = splat(load.offset[-1])
+    assert tap is not None, "the order of the taps is known"
+    row = _Row.of(type)
+    first, moves = row.runs[tap]
     # The rows of the buffer are a multiple of the eight after which its swizzle repeats.
-    halo = -(-(taps - 1) // 2) * 2
+    halo = -(-row.most_moves(first) // 2) * 2
     if halo > _MOST_NEW_PIXELS:
-        return f"window: expected at most {_MOST_NEW_PIXELS + 1} taps along W, got {taps}"
+        return f"window: expected at most {_MOST_NEW_PIXELS + 1} taps along W in a run, got {row.most_moves(first) + 1}"
+    # The walk may start before a row of an image, and not after it: an offset moves its pixels there.
+    before, after = min(row.distances[first], 0), max(row.distances[first], 0)
+    offset = after * stride + row.remainders[first]
+    if offset > OFFSET_LIMIT_ALONG_W:
+        found = f"tap {first} is {offset} pixels after the start of a row"
+        return f"window and dilation: {found}, and an offset is at most {OFFSET_LIMIT_ALONG_W} (PTX ISA 5.5.5.4)"
 
     def fields(swizzle: str) -> Im2colFields:
-        return replace(im2col_fields(type, swizzle), lower=(0,), upper=(0,))
+        return replace(im2col_fields(type, swizzle), lower=(0,), upper=(1 - stride,))
 
     map = map_with_fields(load.view, target, fields)
     if isinstance(map, str):
         return map
     if _operands(load) != [load.tile]:
         map = replace(map, element="tf32")
-    tap = splat(load.offset[-1])
-    assert tap is not None, "the order of the taps is known"
-    return StationaryTile(load, map, fields(map.swizzle), tap, halo, width, _skipped(tap - lower, width))
+    start = before * stride + type.lower[-1]
+    skipped = _skipped(row.distances[tap], outputs)
+    return StationaryTile(load, map, fields(map.swizzle), first, moves, start, offset, halo, outputs, skipped)
 
 
 def _skipped(moved: int, width: int) -> tuple[int, int] | None:

@@ -8,6 +8,7 @@ from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.bounds import greatest
@@ -24,8 +25,10 @@ def is_divisible_access(op: ir.OpView) -> bool:
 
 
 def view_of_parts(view: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A new view of the same tensor whose tiles are parts of the tiles of a partition view, or of a packed one."""
+    """A new view of the same tensor whose tiles are parts of those of a partition view, a packed or an im2col one."""
     type = view.type
+    if isinstance(type, Im2colViewType):
+        return build("tilex.make_im2col_view", [view.owner.operands[0]], [type.with_tile(shape)]).result
     if isinstance(type, PackedViewType):
         of_parts = PackedViewType.get(tuple(shape), type.bits, type.tensor_view)
         return build("tilex.make_packed_view", [view.owner.operands[0]], [of_parts]).result

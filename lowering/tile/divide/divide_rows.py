@@ -13,7 +13,7 @@ reduction with `tilec.ctas` combines the results of all CTAs, so that each of th
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
@@ -26,6 +26,8 @@ from tilec.lowering.tile.analysis.part_access import view_of_parts
 from tilec.lowering.tile.analysis.replacing import replace
 from tilec.lowering.tile.divide.depth_parts import add_depth_parts, check_depth
 from tilec.lowering.tile.divide.divided_dimensions import (
+    IMAGE_LOAD,
+    IMAGE_STORE,
     PACKED_LOAD,
     ROWS,
     STORES,
@@ -93,8 +95,8 @@ def divide_columns(
 
 
 def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
-    cta = _number_of_cta(entry)
-    parts = add_depth_parts(entry, ctas, cta, divided)
+    split = _Split(ctas, _number_of_cta(entry))
+    parts = add_depth_parts(entry, ctas, split.cta, divided)
     for value, dimension in divided.items():
         value.set_type(TileType.get(_part_shape(value.type.shape, dimension, ctas), value.type.element))
     # Loads are replaced, so the divided tiles of all operations are found first.
@@ -104,10 +106,10 @@ def _divide(entry: ir.OpView, ctas: int, divided: Divided) -> None:
     for op, tile in tiles:
         with ir.InsertionPoint(op.operation), op.location:
             if tile is not None:
-                number = next((parts[result] for result in op.operation.results if result in parts), cta)
-                _REWRITES[op.operation.name](op, divided[tile], _Split(ctas, number))
+                number = next((parts[result] for result in op.operation.results if result in parts), None)
+                _REWRITES[op.operation.name](op, divided[tile], split if number is None else _Split(ctas, number))
             elif op.operation.name in STORES:
-                _store_once(op, cta)
+                _store_once(op, split.cta)
 
 
 def _part_shape(shape: Sequence[int], dimension: int, ctas: int) -> list[int]:
@@ -116,10 +118,17 @@ def _part_shape(shape: Sequence[int], dimension: int, ctas: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """The number of CTAs, and the number of the one whose part an operation has (a scalar of i32)."""
+    """The number of CTAs, and the number of the one whose part an operation has (a scalar of i32).
+
+    Attributes:
+        views: the views of parts of images.
+        indices: their indices.
+    """
 
     ctas: int
     cta: ir.Value
+    views: dict[tuple[ir.Value, tuple[int, ...]], ir.Value] = field(default_factory=dict)
+    indices: dict[tuple[ir.Value, ir.Block], ir.Value] = field(default_factory=dict)
 
 
 def _copy_constants(entry: ir.OpView) -> None:
@@ -149,13 +158,32 @@ def _number_of_cta(entry: ir.OpView) -> ir.Value:
 
 def _divide_access(op: ir.OpView, dimension: int, split: _Split) -> None:
     """Accesses the part of the CTA, through a view whose tiles are the parts."""
-    operation = op.operation
     view = view_of_parts(op.view, _part_shape(op.view.type.tile_shape, dimension, split.ctas))
     indices = _common_width(list(op.index))
     indices[dimension] = _part_index(indices[dimension], split)
+    _replace_access(op, view, indices, [])
+
+
+def _divide_image_access(op: ir.OpView, dimension: int, split: _Split) -> None:
+    """The same; accesses of one tile at several taps have one view and one index, by which they share a run."""
+    shape = tuple(_part_shape(op.view.type.tile_shape, dimension, split.ctas))
+    if (op.view, shape) not in split.views:
+        with ir.InsertionPoint.after(op.view.owner):
+            split.views[op.view, shape] = view_of_parts(op.view, shape)
+    indices = list(op.index)
+    key = indices[dimension], op.operation.block
+    if key not in split.indices:
+        split.indices[key] = _part_index(_common_width(indices)[dimension], split)
+    indices[dimension] = split.indices[key]
+    # Indices and taps have one type.
+    _replace_access(op, split.views[op.view, shape], _common_width(indices), [_common_width(list(op.offset))])
+
+
+def _replace_access(op: ir.OpView, view: ir.Value, indices: list[ir.Value], taps: list[list[ir.Value]]) -> None:
+    operation = op.operation
     tile = [op.tile] if operation.name in STORES else []
     results = [result.type for result in operation.results]
-    made = build(operation.name, [*tile, view, indices, op.token], results, attributes_without_segments(op))
+    made = build(operation.name, [*tile, view, indices, *taps, op.token], results, attributes_without_segments(op))
     replace(op, made.results)
 
 
@@ -227,6 +255,7 @@ _REWRITES: dict[str, Callable[[ir.OpView, int, _Split], None]] = {
     "cuda_tile.load_view_tko": _divide_access,
     "cuda_tile.store_view_tko": _divide_access,
     PACKED_LOAD: _divide_access,
+    **dict.fromkeys((IMAGE_LOAD, IMAGE_STORE), _divide_image_access),
     # The pointers are divided, and determine the addresses of the elements.
     "cuda_tile.store_ptr_tko": lambda op, dimension, split: None,
     "cuda_tile.constant": _divide_constant,

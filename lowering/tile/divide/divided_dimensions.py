@@ -17,6 +17,7 @@ from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below, operations_named, reached
 from tilec.errors import SourceLocation
@@ -37,6 +38,7 @@ Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
 _REDUCE = "cuda_tile.reduce"
 PACKED_LOAD = "tilex.load_packed_tko"
+IMAGE_LOAD, IMAGE_STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
 # The dimensions of a matrix product.
 ROWS, COLUMNS = 0, 1
 _WORDS = ("rows", "columns")
@@ -139,7 +141,7 @@ def _check_parts(divided: Divided, ctas: int, entry: ir.OpView) -> None:
 
 def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tuple[ir.Value, int]]:
     """The stored tile and its longest dimension, if that is long and no reduction relates it to a divided tile."""
-    tile = store.tile if store.operation.name == _VIEW_STORE else store.value
+    tile = store.value if store.operation.name == _POINTER_STORE else store.tile
     if tile in divided or not _is_tile(tile) or max(tile.type.shape) < least:
         return []
     return [(tile, tile.type.shape.index(max(tile.type.shape)))]
@@ -311,6 +313,11 @@ def _of_access(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
         # The last dimension has elements that share bytes.
         if divided.get(op.tile) == view.rank - 1:
             raise NotDivisibleError(_JOINED, op)
+    elif isinstance(view, Im2colViewType):
+        if view.interleave is not None:
+            raise NotDivisibleError("the channels of images are in slices", op)
+        if divided.get(op.tile) == ROWS and view.mode in BY_ROW:
+            raise NotDivisibleError(f"tiles of mode {view.mode} end with each row of the images", op)
     elif not isinstance(view, PartitionViewType):
         raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
     return iter(())
@@ -332,7 +339,7 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     **{f"cuda_tile.{word}": _of_packing for word in ("pack", "unpack")},
     "cuda_tile.load_view_tko": _of_access,
     "cuda_tile.store_view_tko": _of_access,
-    PACKED_LOAD: _of_access,
+    **dict.fromkeys((PACKED_LOAD, IMAGE_LOAD, IMAGE_STORE), _of_access),
     **{f"cuda_tile.{word}": _of_parts for word in ("extract", "insert", "cat")},
     "cuda_tile.constant": _of_constant,
     "cuda_tile.iota": lambda op, divided: iter(()),
@@ -342,9 +349,10 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
 # ---- accesses to memory
 
 
-_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", PACKED_LOAD)
+_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", PACKED_LOAD, IMAGE_LOAD)
 _VIEW_STORE = "cuda_tile.store_view_tko"
-STORES = (_VIEW_STORE, "cuda_tile.store_ptr_tko")
+_POINTER_STORE = "cuda_tile.store_ptr_tko"
+STORES = (_VIEW_STORE, _POINTER_STORE, IMAGE_STORE)
 
 
 def _check_accesses(op: ir.OpView, divided: Divided, stores_once: bool = False) -> None:

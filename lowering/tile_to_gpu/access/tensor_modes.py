@@ -41,7 +41,7 @@ _STORE = "cuda_tile.store_view_tko"
 _SCATTERED_BYTES = 32768
 # The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
-_OFFSET_LIMIT_ALONG_W = 31
+OFFSET_LIMIT_ALONG_W = 31
 _LEAST_ROW_ALONG_W = min(SPANS[swizzle] or 0 for swizzle in SWIZZLES_ALONG_W)
 _KINDS = {None: "im2col", "im2col": "im2col", RUN: "im2col", "w": "im2col_w"} | dict.fromkeys(
     ("w128", STATIONARY), "im2col_w128"
@@ -170,7 +170,7 @@ def _array_reason(view: ir.Value) -> str | None:
 def _offset_reason(type: Im2colViewType) -> str | None:
     """The reason why the offset of the last tap does not fit the instruction, or None."""
     along_w = type.mode in BY_ROW
-    limit = _OFFSET_LIMIT_ALONG_W if along_w else _OFFSET_LIMITS[type.tensor_view.rank - 2]
+    limit = OFFSET_LIMIT_ALONG_W if along_w else _OFFSET_LIMITS[type.tensor_view.rank - 2]
     section = "5.5.5.4" if along_w else "5.5.4.1"
     for k in [type.spatial_rank - 1] if along_w else range(type.spatial_rank):
         last = (type.window[k] - 1) * type.dilation[k]

@@ -126,13 +126,11 @@ def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[i
 
 @contextmanager
 def output_column(op: ir.OpView, view: TileView, conversion: Conversion) -> Iterator[ir.Value]:
-    """The output pixel along W with which the tile of an access starts, as i32; operations inside follow it directly.
-
-    The stride is 1.
-    """
+    """The output pixel along W with which the tile of an access starts, as i32; operations inside follow directly."""
     *_, start = first_pixel(op, view, conversion)
     with _point(start, conversion.declarations):
-        yield emitter.binary("arith.addi", start, emitter.i32(view.type.lower[-1]))
+        first = emitter.binary("arith.addi", start, emitter.i32(view.type.lower[-1]))
+        yield _scalar_value(_divided(first, view.type.stride[-1]), 32)
 
 
 def _point(value: ir.Value, declarations: Declarations) -> ir.InsertionPoint:

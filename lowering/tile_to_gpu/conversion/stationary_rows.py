@@ -25,7 +25,7 @@ def stationary_tile(operand: ir.Value, tile: StationaryTile, conversion: Convers
     held = conversion.stationary.get(tile.run)
     if held is None:
         held = _placed(operand, tile, conversion)
-    while held.tap < tile.tap:
+    while held.tap < tile.moves:
         tap = held.tap + 1
         moved = emitter.gpu(ShiftRowsOp, [held.rows, held.run], [held.rows.type], tap=tap).result
         held = StationaryRows(held.run, moved, tap)
@@ -40,7 +40,12 @@ def _placed(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> 
     view = conversion.tile_views[op.view]
     map = declare_im2col_map(tile.map, view, conversion, tile.fields)
     buffer = buffer_type((LHS_ROWS + LANE_GROUPS * tile.halo, channels), element, 1, tile.map.swizzle)
-    source = [map, start_coordinates(op, view, conversion), row_offsets(op, view.type, conversion)]
+    start = list(start_coordinates(op, view, conversion))
+    if tile.start:
+        start[1] = emitter.binary("arith.addi", start[1], emitter.i32(tile.start))
+    _, *others = row_offsets(op, view.type, conversion)
+    offset = emitter.constant(emitter.integer_type(16), tile.offset)
+    source = [map, start, [offset, *others]]
     run = emitter.gpu(LoadTileOp, source, [buffer], halo=tile.halo).result
     rows = BufferType.get((LHS_ROWS, channels), element, TENSOR, LHS_LAYOUT)
     return StationaryRows(run, emitter.gpu(PlaceRowsOp, [run], [rows]).result, 0)

@@ -34,6 +34,7 @@ EMITS = (*STAGE_NAMES, "all")
 _HINTS = "; ".join(
     [f"{name}=on|off: {effect}" for name, effect in compile_options.SWITCHES.items()]
     + [f"{name}=N: {meaning}" for name, (meaning, _) in compile_options.SIZES.items()]
+    + [f"{name}={'|'.join(values)}: {meaning}" for name, (meaning, values) in compile_options.CHOICES.items()]
 )
 
 

@@ -25,7 +25,7 @@ import numpy as np
 from tilec import options
 from tilec.commands import json_output
 from tilec.commands.grid_expression import evaluate_grid, parse_grid
-from tilec.compile_options import SIZES, SWITCHES
+from tilec.compile_options import CHOICES, SIZES, SWITCHES
 from tilec.errors import LaunchError, UsageError
 from tilec.language.hints import NO_HINTS
 from tilec.language.kernel import Kernel, find
@@ -178,7 +178,7 @@ def _value(text: str) -> Any:
 
 
 def _checked(config: dict[str, Any], kernel: Kernel, given: Mapping[str, Argument]) -> dict[str, Any]:
-    hints = {*SWITCHES, *SIZES, *vars(NO_HINTS)}
+    hints = {*SWITCHES, *SIZES, *CHOICES, *vars(NO_HINTS)}
     for name in config:
         if name not in kernel.constants and name not in hints:
             known = ", ".join([*sorted(kernel.constants), *sorted(hints)])

@@ -80,6 +80,7 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.gpu.columns_needed import columns_needed
+    from tilec.lowering.gpu.kernel_cycles import cycles_with_passes
     from tilec.lowering.tile.expand.insert_checks import insert_checks
     from tilec.lowering.tile_to_gpu.tile_stage import run_tile_stage
     from tilec.runtime.interpret.evaluate import evaluate
@@ -92,7 +93,13 @@ def _tile_passes(module: Any, job: Job) -> Any:
             insert_checks(entry, job.remarks)
     target = target_named(job.target)
     return run_tile_stage(
-        made, entry.opview, target, job.options, job.remarks, evaluate=evaluate, count_columns=columns_needed
+        made,
+        target,
+        job.options,
+        job.remarks,
+        evaluate=evaluate,
+        count_columns=columns_needed,
+        count_cycles=cycles_with_passes,
     )
 
 
@@ -203,6 +210,7 @@ STAGES = (
         (
             "tilec.driver.entries",
             "tilec.lowering.gpu.columns_needed",
+            "tilec.lowering.gpu.kernel_cycles",
             "tilec.lowering.tile_to_gpu.tile_stage",
             "tilec.runtime.interpret.evaluate",
         ),

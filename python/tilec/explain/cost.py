@@ -11,16 +11,13 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, cycles_of, loops_of, timeline_cycles
-from tilec.lowering.gpu.memory.occupancy import RESERVED_SHARED_BYTES
-from tilec.lowering.gpu.memory.shared_plan import shared_plan
+from tilec.lowering.gpu.kernel_cycles import ASSUMED_ITERATIONS, blocks_per_processor
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import TENSOR_PIPE
 from tilec.lowering.model.timeline import Action, Busy, Multiply
 from tilec.lowering.target import TARGETS, Target
 
-# The iterations of an inner loop that are assumed if they are not known: a depth of 4096 in steps of 64.
-_ITERATIONS = 64
 _KILOBYTE = 1024
 
 
@@ -154,7 +151,7 @@ def kernel_costs(module: ir.Module, target: str) -> list[KernelCost]:
 
 
 def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
-    blocks = _blocks_per_processor(kernel, target, device)
+    blocks = blocks_per_processor(kernel, target, device)
     loops = [loop for loop in loops_of(kernel, device) if not loop.is_prologue]
     costs = tuple(
         LoopCost(loop, cycles_of(loop, device, blocks), _epilogue_overlap(loop, device, blocks)) for loop in loops
@@ -164,16 +161,6 @@ def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
     attributes = kernel.operation.attributes
     choice = attributes[CLUSTER_CHOICE].value if CLUSTER_CHOICE in attributes else None
     return KernelCost(attributes["sym_name"].value, device, blocks, kernel.ctas, choice, shown)
-
-
-def _blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
-    """Blocks of an SM by shared memory, tensor memory and warps; registers are not known before ptxas."""
-    plan = shared_plan(kernel, target)
-    limits = [device.warps // kernel.warps, device.resident_blocks]
-    limits.append(device.shared_kilobytes * _KILOBYTE // (plan.declared_bytes + RESERVED_SHARED_BYTES))
-    if plan.tensor_columns:
-        limits.append(device.tensor_memory_columns // plan.tensor_columns)
-    return max(1, int(min(limits)))
 
 
 @dataclass(frozen=True)
@@ -203,7 +190,7 @@ def _epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int 
         return None
     busy = {key: _tile_cycles(each, device, blocks_per_processor) for key, each in inner.items()}
     own = max(sum(each.cycles for each in role if isinstance(each, Busy)) for role in loop.roles.values())
-    iterations = max(each.iterations or _ITERATIONS for each in inner.values())
+    iterations = max(each.iterations or ASSUMED_ITERATIONS for each in inner.values())
     if loop.alternates:
         # An epilogue runs beside the inner loop of the other role, and after the epilogue of the tile before.
         return EpilogueOverlap(own, max(0.0, own - sum(busy.values())), iterations)
@@ -216,7 +203,7 @@ def _epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int 
 
 def _tile_cycles(inner: LoopWork, device: Device, blocks_per_processor: int) -> float:
     """The cycles of all iterations of an inner loop."""
-    return cycles_of(inner, device, blocks_per_processor).cycles * (inner.iterations or _ITERATIONS)
+    return cycles_of(inner, device, blocks_per_processor).cycles * (inner.iterations or ASSUMED_ITERATIONS)
 
 
 def _with_inner_loops(loop: LoopWork, role: str, busy: dict[int, float]) -> list[Action]:

@@ -1,0 +1,58 @@
+"""The cycles of a kernel for a tile block by the cost model, for the choice between kernels with the same tiles."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.walk import operations_named
+from tilec.lowering.gpu.cost.loop_work import LoopWork, cycles_of, loops_of
+from tilec.lowering.gpu.memory.occupancy import RESERVED_SHARED_BYTES
+from tilec.lowering.gpu.memory.shared_plan import shared_plan
+from tilec.lowering.gpu.passes import run
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.model.timeline import Busy
+from tilec.lowering.target import Target
+
+_KILOBYTE = 1024
+# The iterations of a loop that are assumed if they are not known: a depth of 4096 in steps of 64.
+ASSUMED_ITERATIONS = 64
+
+
+def cycles_with_passes(module: ir.Module, target: Target, options: CompileOptions) -> float:
+    """The cycles of the only kernel of a module for a tile block, the sum over the CTAs that compute it.
+
+    The passes change the module. Raises UnsupportedError.
+    """
+    run(module, target=target.name, options=options)
+    (kernel,) = operations_named(module, (KernelOp.OPERATION_NAME,))
+    device = device_of(target.name)
+    blocks = blocks_per_processor(kernel, target, device)
+    outside, *_ = loops_of(kernel, device)
+    busy = (sum(each.cycles for each in role if isinstance(each, Busy)) for role in outside.roles.values())
+    # Other blocks of an SM execute their loops meanwhile.
+    start = device.block_start_cycles + device.load_dram_latency_cycles + max(busy, default=0.0)
+    loops = _inner_loops(outside, 1)
+    busy_loops = sum(cycles_of(loop, device, blocks).cycles * count for loop, count in loops)
+    return kernel.ctas * (start / blocks + busy_loops)
+
+
+def _inner_loops(loop: LoopWork, count: float) -> Iterator[tuple[LoopWork, float]]:
+    """The loops in a loop that is executed `count` times, with the number of their iterations."""
+    inner = {id(each): each for entries in loop.inner.values() for _, each in entries if not each.is_prologue}
+    for each in inner.values():
+        iterations = count * (ASSUMED_ITERATIONS if each.iterations is None else each.iterations)
+        yield each, iterations
+        yield from _inner_loops(each, iterations)
+
+
+def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
+    """Blocks of an SM by shared memory, tensor memory and warps; registers are not known before ptxas."""
+    plan = shared_plan(kernel, target)
+    limits = [device.warps // kernel.warps, device.resident_blocks]
+    limits.append(device.shared_kilobytes * _KILOBYTE // (plan.declared_bytes + RESERVED_SHARED_BYTES))
+    if plan.tensor_columns:
+        limits.append(device.tensor_memory_columns // plan.tensor_columns)
+    return max(1, int(min(limits)))

@@ -1,0 +1,181 @@
+"""How the images of convolutions are loaded: a copy for each tap along W, or a copy that has the pixels of all of them.
+
+A view of images without a mode has no demand. The stages are run for both lowerings of such a view, if a kernel
+multiplies its tiles at several taps along W, and the cost model compares the cycles of a tile block. The hint
+`convolution` demands a lowering. No choice changes which pixels a tile has.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Hashable, Iterator, Sequence
+from dataclasses import dataclass, field
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.build import copied
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.im2col_rules import PIXELS_OF_W128
+from tilec.dialect.tilex.im2col_type import RUN, STATIONARY
+from tilec.dialect.walk import operations_named
+from tilec.errors import UnsupportedError
+from tilec.lowering.plan.matrix.stationary_tiles import run_of
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, counting_loop
+from tilec.lowering.tile.expand.expand_tilex import MAKER
+from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, image_run
+from tilec.lowering.tile_to_gpu.kernel import CountColumns, convert
+from tilec.remarks import Remark
+
+# The cycles of the only kernel of a module for a tile block; the module is changed (lowering/gpu/kernel_cycles.py).
+CountCycles = Callable[[ir.Module, Target, CompileOptions], float]
+# A change of less than this part of the time is none: the model is not more precise.
+_LEAST_GAIN = 0.01
+_EACH = "each tap along W has a copy of its own"
+_ORDER = "the products of these taps may be added in another order; hint convolution=im2col loads each tap"
+
+
+@dataclass(frozen=True)
+class Compiler:
+    """The stages up to the cost of a kernel.
+
+    Attributes:
+        target: the target.
+        options: the options of the compile.
+        run_passes: the stage from Tile IR to Tile IR, whose remarks it adds to a list; the module is changed.
+        count_columns: the columns of tensor memory of a kernel.
+        count_cycles: the cycles of a kernel for a tile block.
+    """
+
+    target: Target
+    options: CompileOptions
+    run_passes: Callable[[ir.Module, list[Remark]], ir.Module]
+    count_columns: CountColumns
+    count_cycles: CountCycles
+
+
+@dataclass(frozen=True)
+class _Candidate:
+    """A module before and after the passes over Tile IR, with their remarks."""
+
+    source: ir.Module
+    module: ir.Module
+    remarks: list[Remark] = field(default_factory=list)
+
+    def cycles(self, compiler: Compiler) -> float | None:
+        """The cycles of a tile block; None for a kernel that cannot be compiled."""
+        target, options = compiler.target, compiler.options
+        try:
+            made = convert(self.module, target=target.name, options=options, count_columns=compiler.count_columns)
+            return compiler.count_cycles(made, target, options)
+        except UnsupportedError:
+            return None
+
+
+def run_with_lowerings(module: ir.Module, compiler: Compiler, remarks: list[Remark]) -> ir.Module:
+    """The module after the passes over Tile IR, with the chosen lowering of each view; `remarks` gets why."""
+    hint = compiler.options.convolution
+    if hint in (RUN, STATIONARY):
+        for maker in _undecided(module, (None, "w128") if hint == STATIONARY else (None,)):
+            _demand(maker.operation.results[0], hint)
+    numbers = [] if hint is not None else _numbers_to_choose(module)
+    if not numbers:
+        return compiler.run_passes(module, remarks)
+    best, best_cycles, choices = _candidate(module, compiler), None, list[Remark]()
+    for number in numbers:
+        candidate = _candidate_in_runs(best.source, number, compiler)
+        if candidate is None or not _has_runs_of_taps(candidate.module):
+            continue
+        reason = _refusal(candidate.module, compiler.target)
+        if reason is not None:
+            choices.append(_remark(best.source, number, f"{_EACH}: {reason}"))
+            continue
+        cycles, best_cycles = candidate.cycles(compiler), best_cycles or best.cycles(compiler)
+        if cycles is None or best_cycles is None:
+            continue
+        choices.append(_remark(best.source, number, _comparison(cycles, best_cycles)))
+        if _is_faster(cycles, best_cycles):
+            best, best_cycles = candidate, cycles
+    remarks += [*best.remarks, *choices]
+    return best.module
+
+
+def _undecided(module: ir.Module, modes: Sequence[str | None]) -> Iterator[ir.OpView]:
+    """The views of images in one of these modes whose windows have several taps along W."""
+    for maker in operations_named(module, (MAKER,)):
+        type = maker.operation.results[0].type
+        if type.mode in modes and type.interleave is None and type.window[-1] > 1:
+            yield maker
+
+
+def _demand(view: ir.Value, mode: str) -> None:
+    """Gives a view a mode; raises UnsupportedError if its tiles had other pixels then."""
+    type = view.type
+    if mode == STATIONARY and type.mode is None:
+        location, pixels = source_location(view.owner.location), type.tile_shape[0]
+        refused = "convolution=stationary cannot be followed: "
+        if pixels != PIXELS_OF_W128:
+            raise UnsupportedError(f"{refused}expected tiles of {PIXELS_OF_W128} pixels, got {pixels}", location)
+        if type.spatial_rank > 1:
+            expected = "expected tiles of pixels at one position of the spatial dimensions but W, as of mode='w128'"
+            raise UnsupportedError(f"{refused}{expected}: give the views of images and result this mode", location)
+    view.set_type(type.with_mode(mode))
+
+
+def _numbers_to_choose(module: ir.Module) -> list[int]:
+    """The numbers of the views, among all that the module makes, for which there may be a choice."""
+    if not any(operations_named(module, MULTIPLIES)):
+        return []
+    undecided = {maker.operation for maker in _undecided(module, (None,))}
+    makers = list(operations_named(module, (MAKER,)))
+    return [number for number, maker in enumerate(makers) if maker.operation in undecided]
+
+
+def _candidate(source: ir.Module, compiler: Compiler) -> _Candidate:
+    remarks: list[Remark] = []
+    return _Candidate(source, compiler.run_passes(copied(source), remarks), remarks)
+
+
+def _candidate_in_runs(source: ir.Module, number: int, compiler: Compiler) -> _Candidate | None:
+    """The candidate in which the view of a number has the mode of runs; None if the passes refuse it."""
+    made = copied(source)
+    view = list(operations_named(made, (MAKER,)))[number].operation.results[0]
+    view.set_type(view.type.with_mode(RUN))
+    try:
+        return _candidate(made, compiler)
+    except UnsupportedError:
+        return None
+
+
+def _has_runs_of_taps(module: ir.Module) -> bool:
+    """Whether loads of a block differ in the tap along W alone, or a loop over the taps cannot be unrolled."""
+    loads = _loads_of_runs(module)
+    runs = Counter[Hashable](map(run_of, loads))
+    return any(runs[run_of(op)] > 1 or counting_loop(op.offset[-1]) is not None for op in loads)
+
+
+def _refusal(module: ir.Module, target: Target) -> str | None:
+    """Why a load has no run, or None."""
+    return next((run for op in _loads_of_runs(module) if isinstance(run := image_run(op, target), str)), None)
+
+
+def _loads_of_runs(module: ir.Module) -> list[ir.OpView]:
+    return [op for op in operations_named(module, (IMAGE_LOAD,)) if op.view.type.mode == RUN]
+
+
+def _is_faster(run: float, im2col: float) -> bool:
+    return run < im2col * (1 - _LEAST_GAIN)
+
+
+def _comparison(run: float, im2col: float) -> str:
+    if _is_faster(run, im2col):
+        gain = f"{1 - run / im2col:.0%} less time by the model than with a copy of each tap"
+        return f"one copy has the pixels of all taps along W, {gain}; {_ORDER}"
+    loss = f"takes {max(run / im2col - 1, 0):.0%} more time by the model"
+    return f"{_EACH}: one copy for all of them, hint convolution=run, {loss}"
+
+
+def _remark(source: ir.Module, number: int, text: str) -> Remark:
+    """A remark at the view of a number."""
+    view = list(operations_named(source, (MAKER,)))[number]
+    return Remark("convolution", text, source_location(view.operation.location))

@@ -1,0 +1,148 @@
+"""The CTAs of a cluster divide the pixels of a convolution and load the filters for each other; results equal numpy's.
+
+Integers are compared bit for bit, for tiles that end inside of an image and after the last one.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pytest
+from compare import backends
+from direct_convolution import conv_forward
+
+import tilec
+import tilec as ct
+from tilec.lowering.target import TARGETS
+
+ZERO = ct.PaddingMode.ZERO
+
+
+@ct.kernel
+def convolution(
+    X, F, Y, window: ct.Constant[tuple], stride: ct.Constant[int], dilation: ct.Constant[int],
+    padding: ct.Constant[tuple], rows: ct.Constant[int], columns: ct.Constant[int], depth: ct.Constant[int],
+    mode: ct.Constant[str],
+):  # fmt: skip
+    pixels = ct.im2col_view(
+        X, window, stride=stride, dilation=dilation, padding=padding, tile=(rows, depth), mode=mode
+    )
+    result = ct.im2col_view(Y, window=1, tile=(rows, columns))
+    i, k, total = ct.bid(0), ct.bid(1), ct.zeros((rows, columns), ct.float32)
+    for r in range(window[0]):
+        for s in range(window[1]):
+            for c in range(pixels.num_tiles(1)):
+                w = ct.load(F, (r, s, c, k), (1, 1, depth, columns), padding_mode=ZERO).reshape((depth, columns))
+                total = ct.mma(ct.load(pixels, (i, c), offset=(r, s)), w, total)
+    ct.store(result, (i, k), total.astype(Y.dtype))
+
+
+# Window, stride, dilation, padding, images, rows and columns of them, channels, filters.
+GEOMETRY = {
+    "whole tiles": ((3, 3), 1, 1, ((1, 1), (1, 1)), 4, 8, 32, 64, 64),
+    "rows of 9, a part of a tile left": ((3, 3), 1, 1, ((1, 1), (1, 1)), 3, 5, 9, 72, 64),
+    "less than one CTA": ((3, 3), 1, 1, ((1, 1), (1, 1)), 1, 3, 7, 40, 64),
+    "one CTA of the last tile is empty": ((1, 3), 1, 1, ((0, 0), (1, 1)), 3, 4, 32, 64, 96),
+    "stride and dilation": ((3, 2), 2, 3, ((1, 2), (0, 3)), 5, 17, 21, 64, 128),
+    "taps along H alone": ((3, 1), 1, 1, ((1, 1), (0, 0)), 3, 11, 13, 64, 64),
+}
+TILES = {(256, 64): 2, (512, 64): 4, (256, 128): 2}
+
+
+def arguments_of(case: str, kind: Any = np.float16) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Images, filters, and the convolution of them."""
+    window, stride, dilation, padding, images, height, width, channels, filters = GEOMETRY[case]
+    random = np.random.default_rng(len(case))
+    x = random.integers(-3, 4, (images, height, width, channels)).astype(kind)
+    f = random.integers(-3, 4, (*window, channels, filters)).astype(kind)
+    return x, f, conv_forward(x, f.transpose(3, 0, 1, 2), stride=stride, dilation=dilation, padding=padding)
+
+
+def compiled(case: str, target: str, rows: int, columns: int, mode: str | None, **hints: Any) -> tilec.Compiled:
+    window, stride, dilation, padding, images, height, width, channels, filters = GEOMETRY[case]
+    _, _, exact = arguments_of(case)
+    shapes = f"X: f16[{images},{height},{width},{channels}], F: f16[{window[0]},{window[1]},{channels},{filters}]"
+    result = f"Y: f32[{','.join(map(str, exact.shape))}]"
+    constants = f"window={window}, stride={stride}, dilation={dilation}, padding={padding}"
+    tile = f"rows={rows}, columns={columns}, depth=64, mode={mode!r}"
+    signature = f"{shapes}, {result}, {constants}, {tile}"
+    return tilec.compile(convolution, target=target, signature=signature, hints=hints, stop="ptx")
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("mode", ["im2col", "run"])
+@pytest.mark.parametrize(("rows", "columns"), TILES)
+@pytest.mark.parametrize("case", GEOMETRY)
+def test_clusters(case: str, rows: int, columns: int, mode: str, target: str) -> None:
+    """Each CTA has its part of the pixels: one after the last image is empty."""
+    x, f, exact = arguments_of(case)
+    kernel = compiled(case, target, rows, columns, mode, num_ctas=TILES[rows, columns])
+    assert not [remark for remark in kernel.remarks if "num_ctas" in remark.message]
+    tiles = -(-exact[..., 0].size // rows), -(-exact.shape[-1] // columns)
+    constants = (*GEOMETRY[case][:4], rows, columns, 64, mode)
+    for backend, settings in backends([3]):
+        result = np.full(exact.shape, 99, np.float32)
+        tilec.run(kernel, tiles, (x, f, result, *constants), backend=backend, **settings)
+        np.testing.assert_array_equal(result, exact)
+
+
+@pytest.mark.parametrize("mode", ["im2col", "run"])
+def test_filters_are_loaded_once(mode: str) -> None:
+    """CTAs multiply in pairs on sm_100a, and send each other the halves of the filters on sm_90a."""
+    pairs = compiled("whole tiles", "sm_100a", 256, 64, mode, num_ctas=2).ptx
+    assert re.findall(r"tcgen05\.mma\.cta_group::(\d)", pairs) and "tcgen05.mma.cta_group::1" not in pairs
+    assert "multicast::cluster" in compiled("whole tiles", "sm_90a", 256, 64, mode, num_ctas=2).ptx
+
+
+def test_run_is_one_copy_in_each_cta() -> None:
+    """The taps of a part of a tile share its run, as those of a whole one do."""
+    for target in TARGETS:
+        whole = compiled("whole tiles", target, 128, 64, "run").ptx
+        divided = compiled("whole tiles", target, 256, 64, "run", num_ctas=2).ptx
+        assert divided.count(".im2col.") == whole.count(".im2col.")
+
+
+def test_model_takes_pairs() -> None:
+    """256 x 256 tiles of sm_100a are multiplied by pairs without a hint, as those of a matrix product are."""
+    x = "X: f16[8,28,28,256], F: f16[3,3,256,256], Y: f16[8,28,28,256]"
+    geometry = "window=(3, 3), stride=1, dilation=1, padding=((1, 1), (1, 1))"
+    constants = f"{geometry}, rows=256, columns=256, depth=64, mode=None"
+    for hint in ("im2col", "run"):
+        hints = {"convolution": hint}
+        kernel = tilec.compile(convolution, target="sm_100a", signature=f"{x}, {constants}", hints=hints, stop="ptx")
+        assert "tcgen05.mma.cta_group::2" in kernel.ptx
+
+
+@ct.kernel
+def by_rows(X, F, Y):
+    pixels = ct.im2col_view(X, 3, padding=1, tile=(256, 64), mode="w")
+    total = ct.zeros((256, 64), ct.float32)
+    for r in range(3):
+        for s in range(3):
+            w = ct.load(F, (r, s, 0, 0), (1, 1, 64, 64)).reshape((64, 64))
+            total = ct.mma(ct.load(pixels, (ct.bid(0), 0), offset=(r, s)), w, total)
+    ct.store(ct.im2col_view(Y, window=1, tile=(256, 64), mode="w"), (ct.bid(0), 0), total)
+
+
+def test_tiles_of_rows_are_not_divided() -> None:
+    """Tiles of half of the pixels have other numbers there: each row of the images ends one."""
+    signature = "X: f16[4,8,32,64], F: f16[3,3,64,64], Y: f32[4,8,32,64]"
+    kernel = tilec.compile(by_rows, target="sm_100a", signature=signature, hints={"num_ctas": 2}, stop="ptx")
+    (remark,) = [remark.message for remark in kernel.remarks if remark.topic == "hint"]
+    assert "num_ctas=2 is not followed: tiles of mode w end with each row of the images" in remark
+
+
+@ct.kernel
+def slices(X, F, Y):
+    pixels = ct.im2col_view(X, window=1, tile=(256, 16), interleave=8)
+    total = ct.mma(ct.load(pixels, (ct.bid(0), 0)), ct.load(F, (0, 0), (16, 64)), ct.zeros((256, 64), ct.float32))
+    ct.store(Y, (ct.bid(0), 0), total)
+
+
+def test_slices_of_channels_are_not_divided() -> None:
+    signature = "X: f16[4,2,64,8], F: f16[16,64], Y: f32[256,64]"
+    kernel = tilec.compile(slices, target="sm_90a", signature=signature, hints={"num_ctas": 2}, stop="ptx")
+    (remark,) = [remark.message for remark in kernel.remarks if remark.topic == "hint"]
+    assert "num_ctas=2 is not followed: the channels of images are in slices" in remark
