@@ -20,7 +20,7 @@ from tilec.lowering.model.timeline import Action, Busy, Multiply
 from tilec.lowering.target import TARGETS, Target
 
 # The iterations of an inner loop that are assumed if they are not known: a depth of 4096 in steps of 64.
-_ITERATIONS = 64
+ASSUMED_ITERATIONS = 64
 _KILOBYTE = 1024
 
 
@@ -154,10 +154,10 @@ def kernel_costs(module: ir.Module, target: str) -> list[KernelCost]:
 
 
 def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
-    blocks = _blocks_per_processor(kernel, target, device)
+    blocks = blocks_per_processor(kernel, target, device)
     loops = [loop for loop in loops_of(kernel, device) if not loop.is_prologue]
     costs = tuple(
-        LoopCost(loop, cycles_of(loop, device, blocks), _epilogue_overlap(loop, device, blocks)) for loop in loops
+        LoopCost(loop, cycles_of(loop, device, blocks), epilogue_overlap(loop, device, blocks)) for loop in loops
     )
     # Outside of loops there may be nothing to do.
     shown = tuple(cost for cost in costs if cost.cycles.cycles >= 1)
@@ -166,7 +166,7 @@ def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
     return KernelCost(attributes["sym_name"].value, device, blocks, kernel.ctas, choice, shown)
 
 
-def _blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
+def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
     """Blocks of an SM by shared memory, tensor memory and warps; registers are not known before ptxas."""
     plan = shared_plan(kernel, target)
     limits = [device.warps // kernel.warps, device.resident_blocks]
@@ -196,14 +196,14 @@ class EpilogueOverlap:
         return max(0.0, 1 - self.exposed / self.cycles) if self.cycles else 1.0
 
 
-def _epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> EpilogueOverlap | None:
+def epilogue_overlap(loop: LoopWork, device: Device, blocks: int = 1) -> EpilogueOverlap | None:
     """The overlap in a loop of tiles; None if no role multiplies in an inner loop, or the roles deadlock."""
     inner = {id(each): each for entries in loop.inner.values() for _, each in entries if each.multiply_adds}
     if loop.depth < 0 or not inner:
         return None
-    busy = {key: _tile_cycles(each, device, blocks_per_processor) for key, each in inner.items()}
+    busy = {key: _tile_cycles(each, device, blocks) for key, each in inner.items()}
     own = max(sum(each.cycles for each in role if isinstance(each, Busy)) for role in loop.roles.values())
-    iterations = max(each.iterations or _ITERATIONS for each in inner.values())
+    iterations = max(each.iterations or ASSUMED_ITERATIONS for each in inner.values())
     if loop.alternates:
         # An epilogue runs beside the inner loop of the other role, and after the epilogue of the tile before.
         return EpilogueOverlap(own, max(0.0, own - sum(busy.values())), iterations)
@@ -214,9 +214,9 @@ def _epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int 
     return EpilogueOverlap(own, max(0.0, cycles - sum(busy.values())), iterations)
 
 
-def _tile_cycles(inner: LoopWork, device: Device, blocks_per_processor: int) -> float:
+def _tile_cycles(inner: LoopWork, device: Device, blocks: int) -> float:
     """The cycles of all iterations of an inner loop."""
-    return cycles_of(inner, device, blocks_per_processor).cycles * (inner.iterations or _ITERATIONS)
+    return cycles_of(inner, device, blocks).cycles * (inner.iterations or ASSUMED_ITERATIONS)
 
 
 def _with_inner_loops(loop: LoopWork, role: str, busy: dict[int, float]) -> list[Action]:
