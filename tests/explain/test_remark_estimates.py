@@ -137,7 +137,7 @@ def test_latency_that_other_blocks_hide_is_silent(target):
     compiled = ct.compile(doubled, signature=signature, target=target, stop="gpu")
     assert compiled.remarks == ()
     hints = [remark for remark in compiled.all_remarks if remark.topic == "hint"]
-    # The store has no slots to deepen: its latency is no remark.
+    # The store has no slots to deepen: its latency has no remark.
     assert [remark.message for remark in hints] == ["latency=3 is not followed: threads load the tile, not TMA"]
     assert hints[0].percent == 0
 
