@@ -241,7 +241,7 @@ def code_row(layer: Layer, target: str) -> list[str]:
     by_tma = ".im2col.mbarrier" in convolution.ptx
     row = [layer.name, target, "im2col" if by_tma else "gather"]
     if not by_tma:
-        return [*row, *["-"] * 7, "; ".join(remark.message for remark in convolution.remarks)]
+        return [*row, *["-"] * 7, "; ".join(remark.message for remark in convolution.all_remarks)]
     mine, other = load_role(convolution.ptx), load_role(product.ptx)
     loops = multiply_loop(convolution.ptx), multiply_loop(product.ptx)
     same = "the same" if loops[0] == loops[1] else "other"

@@ -19,13 +19,14 @@ from tilec.lowering.plan.cluster_division import check_order, planned_shape
 from tilec.lowering.plan.cluster_shape import LEAST_COLUMNS, MOST_REGISTERS, ClusterShape
 from tilec.lowering.plan.matrix.accumulator import Accumulator, accumulators
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
+from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.unit_choice import matrix_types
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES
 from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError, is_chained
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _REGISTER_BITS = 32
 # Two warpgroups have 64 rows each.
@@ -109,6 +110,8 @@ def _compute_in_turn(
 ) -> list[str]:
     """Computes parts along the first dimension that is possible; else the reasons. `choices` have the least extents."""
     location = _location(places)
+    multiply = next(iter(places[0].multiplies)).opview
+    loads = [load_location(operand) for operand in (multiply.rhs, multiply.lhs)]
     reasons: list[str] = []
     if any(is_chained(op.opview) for place in places for op in place.multiplies):
         # Parts of the columns repeat the multiplies before the last ones of a chain.
@@ -121,7 +124,7 @@ def _compute_in_turn(
             continue
         words, side = (("rows", "right"), ("columns", "left"))[along]
         message = f"{need}: the block computes the {words} in {parts} parts, and loads the {side} operand for each"
-        remarks.append(Remark("matrix-unit", message, location))
+        remarks.append(Remark("matrix-unit", message, location, Loss("parts", (loads[along],), parts)))
         return []
     return reasons
 

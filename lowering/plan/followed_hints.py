@@ -12,11 +12,10 @@ from tilec.lowering.plan.warp_choice import WARP_COUNTS, block_warps, registers_
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 # Hints of an entry, by the compile option that they fill.
 _ENTRY_HINTS = {"warps": "num_worker_warps_per_cta", "occupancy": "occupancy", "num_ctas": "num_cta_in_cga"}
-_ACCESSES = (*LOADS, "cuda_tile.store_view_tko", "tilex.store_im2col_tko", "cuda_tile.store_ptr_tko")
 
 
 def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> CompileOptions:
@@ -63,7 +62,7 @@ def occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy:
 def hint_remarks(
     entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, options: CompileOptions, refusal: str | None
 ) -> list[Remark]:
-    """A remark for each hint that is not followed; `refusal` is that of the hint `occupancy`."""
+    """A remark for each hint that is not followed and may matter; `refusal` is that of the hint `occupancy`."""
     location = source_location(entry.operation.location)
     found = []
     if options.warps not in (None, warps):
@@ -71,12 +70,13 @@ def hint_remarks(
         found.append(Remark("hint", message, location))
     if refusal is not None:
         message = f"occupancy={options.occupancy} is not followed: {refusal}"
-        found.append(Remark("hint", message, location))
-    for op in operations_named(entry, _ACCESSES):
+        found.append(Remark("hint", message, location, Loss("blocks", count=options.occupancy or 1)))
+    # No load outside of loops has another one to run ahead of, and no thread waits for a store.
+    for op in filter(in_loop, operations_named(entry, LOADS)):
         latency = tile_hint(op, "latency", target)
-        if latency is not None and not _is_ring(op, plan):
-            message = f"latency={latency} is not followed: the access is not a load by TMA in a loop"
-            found.append(Remark("hint", message, source_location(op.operation.location)))
+        if latency is not None and not any(result in plan.loads for result in op.operation.results):
+            message = f"latency={latency} is not followed: threads load the tile, not TMA"
+            found.append(Remark("hint", message, source_location(op.operation.location), Loss("access")))
     return found
 
 
@@ -84,7 +84,3 @@ def _warps_reason(warps: int | None) -> str:
     if warps not in WARP_COUNTS:
         return f"expected one of {', '.join(map(str, WARP_COUNTS))}"
     return "the matrix instructions would lack registers, or rows for each warp"
-
-
-def _is_ring(op: ir.OpView, plan: MatrixPlan) -> bool:
-    return in_loop(op) and any(result in plan.loads for result in op.operation.results)

@@ -47,7 +47,7 @@ from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import PointerVectors, pointer_vectors
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_map_for, im2col_store_map
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _LOAD, _STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
 
@@ -221,7 +221,7 @@ def _atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
                 f"nothing uses the result of the atomic, but its order {order} has to read it: with order relaxed or "
                 "release it is a reduction, which returns nothing"
             )
-            yield Remark("atomic", message, source_location(op.operation.location))
+            yield Remark("atomic", message, source_location(op.operation.location), Loss("atomic"))
 
 
 def _expand_without_tma(
@@ -270,7 +270,7 @@ def _remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool, hint
         raise UnsupportedError(f"mode={mode} cannot be followed: {reason}; leave mode out{effect}", location)
     access, rows = ("load", "gather") if is_load else ("store", "scatter")
     message, narrow = f"the {access} through the im2col view is a {rows} of rows: {reason}", _narrow_access(op.view)
-    return Remark("tma", message if narrow is None else f"{message}; {narrow}", location)
+    return Remark("tma", message if narrow is None else f"{message}; {narrow}", location, Loss("access"))
 
 
 def _is_by_threads(op: ir.OpView, plan: MatrixPlan, order: MemoryOrder | None, target: Target) -> bool:
@@ -289,7 +289,7 @@ def _packed_remark(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: boo
     else:
         reason = reason or refusal_of_operand(op, plan)
         message = f"threads load the packed elements and convert them to f8E4M3FN: {reason}"
-    return Remark("tma", message, source_location(op.operation.location))
+    return Remark("tma", message, source_location(op.operation.location), Loss("access"))
 
 
 def _reason(op: ir.OpView, plan: MatrixPlan, target: Target, use_tma: bool) -> str:

@@ -9,7 +9,7 @@ from tilec.dialect.walk import operations_named
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.target import Target
 from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened, multiply_in_halves, widen
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 
 def fit_narrow_multiplies(module: ir.Module, target: Target, remarks: list[Remark]) -> None:
@@ -23,18 +23,20 @@ def fit_narrow_multiplies(module: ir.Module, target: Target, remarks: list[Remar
             continue
         location = source_location(op.operation.location)
         if not op.fast_acc:
+            loss = Loss("half")
             message = (
                 f"{target.name} has no operands of {' or '.join(narrow)}: both are converted to f16, since it sums "
                 "products of 8-bit floats with 13 fraction bits: use_fast_acc=True multiplies in f8E4M3FN"
             )
             multiply_in_halves(op)
         else:
+            loss = Loss("steps")
             message = (
                 f"{target.name} has no operands of {' or '.join(narrow)}: they are converted to f8E4M3FN, which has "
                 "all of their values"
             )
             widen(op)
-        found.setdefault(Remark("matrix-unit", message, location))
+        found.setdefault(Remark("matrix-unit", message, location, loss))
     remarks += found
 
 

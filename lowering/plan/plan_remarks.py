@@ -11,8 +11,8 @@ from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
-from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Operand, refusal_of_operand
-from tilec.lowering.plan.matrix.operand_source import operand_source
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, refusal_of_operand
+from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
@@ -21,7 +21,7 @@ from tilec.lowering.tile.divide.turn_multiplies import is_turned
 from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
 from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, refusal_of_reduction, tensor_map_for
 from tilec.lowering.tile_to_gpu.access.tensor_modes import store_map_for
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
 
@@ -37,33 +37,28 @@ def plan_remarks(
         location = source_location(multiply.op.operation.location)
         if multiply.refusals:
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
-            yield Remark("matrix-unit", message, location)
+            yield Remark("matrix-unit", message, location, Loss("unit"))
         if multiply.promotes:
             elements = " by ".join(dict.fromkeys(multiply.types.elements))
             message = (
                 f"{multiply.unit.name} sums {elements} with 13 fraction bits, so each sum of "
                 f"{PROMOTED_ELEMENTS} products is added in f32: use_fast_acc=True accumulates without this step"
             )
-            yield Remark("matrix-unit", message, location)
+            yield Remark("matrix-unit", message, location, Loss("steps"))
         # The few rows that change sides are few bytes.
         turned = (("right", multiply.lhs),)
         for side, operand in turned if is_turned(multiply.op) else (("left", multiply.lhs), ("right", multiply.rhs)):
-            if operand.refusal is not None and _load_location(operand) not in explained:
-                yield Remark("tma", f"TMA does not load the {side} operand: {operand.refusal}", location)
+            if operand.refusal is not None and load_location(operand.value) not in explained:
+                message = f"TMA does not load the {side} operand: {operand.refusal}"
+                yield Remark("tma", message, location, Loss("operand", (load_location(operand.value),)))
         for side, scale in zip(("left", "right"), multiply.scales, strict=False):
             if scale.refusal is not None:
                 message = f"the {scale.layout.subject} of the {side} operand go through registers: {scale.refusal}"
-                yield Remark("tma", message, location)
+                yield Remark("tma", message, location, Loss("operand", (load_location(scale.value),)))
     for op in operations_below(entry):
         reason, location = access_reason(op, plan, use_tma, target), source_location(op.operation.location)
         if reason is not None and location not in explained:
-            yield Remark("tma", reason, location)
-
-
-def _load_location(operand: Operand) -> SourceLocation | None:
-    """Where the tile of an operand is loaded; None if it is computed."""
-    source = operand_source(operand.value)
-    return None if isinstance(source, str) else source_location(source.load.operation.location)
+            yield Remark("tma", reason, location, Loss("access"))
 
 
 def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:

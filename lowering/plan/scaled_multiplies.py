@@ -17,6 +17,7 @@ from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS
 from tilec.lowering.plan.cluster_division import check_order, divide_among_ctas
 from tilec.lowering.plan.matrix.accumulator import accumulators
+from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.matrix.unit_choice import (
     free_columns,
@@ -34,7 +35,7 @@ from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.expand.expand_block_scaling import expand_block_scaling
 from tilec.lowering.tile.expand.expand_packed_views import expand_other_packed_views
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 # The dimension, the least rows or columns of a part, and the number of parts, in order of preference: wide parts read
 # fewer bytes of shared memory for each product.
@@ -104,7 +105,8 @@ def compute_scaled_in_turn(
             words, side = (("rows", "right"), ("columns", "left"))[along]
             done = f"the block computes the {words} in {count} parts, and loads the {side} operand for each"
             location = source_location(misfit.op.operation.location)
-            remarks.append(Remark("matrix-unit", f"{misfit.reason}: {done}", location))
+            load = load_location((misfit.op.rhs, misfit.op.lhs)[along])
+            remarks.append(Remark("matrix-unit", f"{misfit.reason}: {done}", location, Loss("parts", (load,), count)))
             return parts
     return module
 
@@ -150,4 +152,4 @@ def _remark(misfit: _Misfit, is_halved: bool) -> Remark:
         "whose sums are multiplied by their scale factors in f32"
     )
     message = f"the multiply of {rows}x{columns} is {done}: {misfit.reason}"
-    return Remark("matrix-unit", message, source_location(op.operation.location))
+    return Remark("matrix-unit", message, source_location(op.operation.location), Loss("unit"))

@@ -15,7 +15,7 @@ from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, MULTIPLIES
 from tilec.lowering.tile.expand.expand_sparse import expand_sparse
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 
 def sparse_warp_counts(root: ir.Module | ir.OpView, target: Target) -> tuple[int, ...]:
@@ -36,7 +36,7 @@ def fit_sparse_multiplies(
         op, reason = misfit
         rows, columns = op.acc.type.shape
         message = f"the multiply of {rows}x{columns} with a sparse left operand is done with a dense one: {reason}"
-        remarks.append(Remark("matrix-unit", message, source_location(op.operation.location)))
+        remarks.append(Remark("matrix-unit", message, source_location(op.operation.location), Loss("half")))
         expand_sparse(root, partial(_is_same, op.operation))
         changed = True
     return changed

@@ -33,7 +33,7 @@ from tilec.lowering.tile_to_gpu.access.pointers import pointers_to
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, named_location
 from tilec.lowering.tile_to_gpu.conversion.exits import convert_block
 from tilec.lowering.tile_to_gpu.ops.global_memory import convert_global
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 # Advice against a large buffer.
 _COLUMNS = "for a store in parts, compute each column elementwise from the same column of a multiply"
@@ -230,4 +230,4 @@ def _staging_remarks(kernel: ir.OpView, plan: MatrixPlan) -> Iterator[Remark]:
         size = layout.size_bytes
         if size > SLICE_BYTES and buffer.shape[layout.contiguous] * layout.element_bytes > LINE_BYTES:
             message = f"the stored tile has a staging buffer of {size} bytes, which rings of loads cannot use: {advice}"
-            yield Remark("staging", message, source_location(op.operation.location))
+            yield Remark("staging", message, source_location(op.operation.location), Loss("rings"))

@@ -72,8 +72,12 @@ def test_compile_lists_remarks_with_their_location(result: Any, tmp_path: Path) 
         "import tilec as ct\n@ct.kernel\ndef k(a, b):\n    t = ct.load(a, (0, 0), (64, 64))\n"
         "    ct.store(b, (0, 0), ct.mma(t, t, ct.zeros((64, 64), ct.float32)))\n"
     )
-    fields = result("compile", "compile", kernel, "--sig", "a: f32[64,64], b: f32[64,64]")
+    fields = result("compile", "compile", kernel, "--sig", "a: f32[64,64], b: f32[64,64]", "--remarks=all")
     assert [(r["topic"], r["location"]["line"]) for r in fields["remarks"]][0] == ("matrix-unit", 5)
+    percents = [each["percent"] for each in fields["remarks"]]
+    assert percents == sorted(percents, reverse=True)
+    worst = result("compile", "compile", kernel, "--sig", "a: f32[64,64], b: f32[64,64]")["remarks"]
+    assert worst == [each for each in fields["remarks"] if each["percent"] >= 1]
 
 
 def test_compile_explains_the_cost(result: Any) -> None:

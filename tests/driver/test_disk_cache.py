@@ -51,8 +51,8 @@ def request(kernel: ct.kernel = double, text: str = "x: f32[?], tile=4", **chang
 def compiled() -> Compiled:
     """A compiled kernel with remarks, one of them without a location."""
     made = ct.compile(double, signature="x: f32[?], tile=4", target="sm_100a")
-    remarks = (Remark("tma", "one", SourceLocation("k.py", 3, 4, 9)), Remark("hint", "two"))
-    return dataclasses.replace(made, remarks=remarks)
+    remarks = (Remark("tma", "one", SourceLocation("k.py", 3, 4, 9), percent=12.5), Remark("hint", "two"))
+    return dataclasses.replace(made, all_remarks=remarks)
 
 
 @pytest.fixture(autouse=True)
@@ -89,7 +89,7 @@ def test_second_compile_reads_the_first(compiler: Compiler, compiled: Compiled) 
     assert kept_or_compiled(request(), compiler) is compiled
     kept = kept_or_compiled(request(), compiler)
     assert compiler.runs == 1
-    assert (kept.ptx, kept.cubin, kept.remarks) == (compiled.ptx, compiled.cubin, compiled.remarks)
+    assert (kept.ptx, kept.cubin, kept.all_remarks) == (compiled.ptx, compiled.cubin, compiled.all_remarks)
     assert kept.artifact == compiled.artifact
     assert kept.target == compiled.target
     cubin, read = compiled.stage("cubin"), kept.stage("cubin")
@@ -232,7 +232,7 @@ def test_interpreted_kernels_are_not_kept(compiler: Compiler, cache: Path) -> No
 
 def test_kernel_of_unknown_state_is_compiled_with_a_remark(compiler: Compiler, cache: Path) -> None:
     for _ in range(2):
-        remarks = kept_or_compiled(request(of_unknown_state), compiler).remarks
+        remarks = kept_or_compiled(request(of_unknown_state), compiler).all_remarks
     assert compiler.runs == 2 and not cache.exists()
     assert "[cache]" in str(remarks[-1]) and "'STATE', which 'of_unknown_state' reads," in remarks[-1].message
     assert remarks[-1].location == of_unknown_state.location

@@ -12,7 +12,7 @@ import pytest
 import tilec as ct
 from tilec.compile_options import CompileOptions, hints_from_text
 from tilec.errors import UsageError
-from tilec.remarks import TOPICS, Remark
+from tilec.remarks import LOSSES, TOPICS, Loss, Remark, reported
 from tilec.runtime.cubin import _WARNING
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?%4], tm={}, tn={}, tk={}"
@@ -48,8 +48,8 @@ def condition_of_a_bit(A, B, C, N):
 
 def remarks(kernel, signature: str, *, target: str = "sm_100a", stop: str = "gpu", **hints) -> list[tuple[str, str]]:
     compiled = ct.compile(kernel, target=target, signature=signature, hints=hints, stop=stop)
-    assert all(remark.location is not None and remark.location.file == __file__ for remark in compiled.remarks)
-    return [(remark.topic, remark.message) for remark in compiled.remarks]
+    assert all(remark.location is not None and remark.location.file == __file__ for remark in compiled.all_remarks)
+    return [(remark.topic, remark.message) for remark in compiled.all_remarks]
 
 
 def test_matmul_with_tma_and_tensor_cores_has_no_remarks():
@@ -86,7 +86,7 @@ def test_ptxas_does_not_wait_between_the_row_blocks_of_one_multiply():
 
 def test_slower_matrix_unit_is_a_remark_at_the_multiply():
     compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(32, 32, 32), stop="gpu")
-    (remark,) = [remark for remark in compiled.remarks if remark.topic == "matrix-unit"]
+    (remark,) = [remark for remark in compiled.all_remarks if remark.topic == "matrix-unit"]
     assert remark.message == (
         "the multiply is done by mma.sync: wgmma needs a multiple of 64 rows, the accumulator has 32"
     )
@@ -112,7 +112,7 @@ def test_unaligned_stride_is_the_reason_of_a_remark():
 
 def test_kernel_that_cannot_be_split_into_roles_is_a_remark():
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?%4], N: i32[?]"
-    found = ct.compile(condition_of_a_bit, target="sm_100a", signature=signature, stop="gpu").remarks
+    found = ct.compile(condition_of_a_bit, target="sm_100a", signature=signature, stop="gpu").all_remarks
     (remark,) = [remark for remark in found if remark.topic == "roles"]
     assert remark.message == (
         "the kernel is not split into roles: role 'load' needs a value that another role computes: "
@@ -134,7 +134,7 @@ def stored_under_flag(A, B, C, N):
 def test_condition_on_stores_does_not_prevent_roles(target):
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?%4], N: i32[?]"
     compiled = ct.compile(stored_under_flag, target=target, signature=signature, stop="gpu")
-    assert [remark for remark in compiled.remarks if remark.topic == "roles"] == []
+    assert [remark for remark in compiled.all_remarks if remark.topic == "roles"] == []
     assert "tile_gpu.roles" in compiled.stage("gpu").text
 
 
@@ -147,7 +147,7 @@ def test_spills_and_serialised_instructions_are_remarks():
 def test_spilled_tiles_are_remarks_at_the_lines_that_compute_them():
     """A thread of four warps holds 256 of the 128x256 sums; an instruction names 255 registers."""
     compiled = ct.compile(ct.kernel(matmul), target="sm_90a", signature=MATMUL.format(128, 256, 64), hints={"warps": 4})
-    place, tile = compiled.remarks[-2:]
+    place, tile = compiled.all_remarks[-2:]
     assert place.message.startswith("role 'compute' needs the most registers here: ")
     assert place.message.endswith(" hold values, and it has 255: use smaller tiles, or more warps")
     assert tile.message == (
@@ -176,7 +176,7 @@ def test_messages_of_ptxas_that_become_remarks(line, warning):
 def test_hints_of_a_kernel_are_followed_or_reported():
     kernel = ct.kernel(num_ctas=2, occupancy=2, num_worker_warps=8)(matmul)
     compiled = ct.compile(kernel, target="sm_100a", signature=MATMUL.format(64, 64, 64), stop="ptx")
-    hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+    hints = [remark.message for remark in compiled.all_remarks if remark.topic == "hint"]
     assert hints == [
         "num_ctas=2 is not followed: a block needs at least 128 rows of each multiply, which has 64; "
         "each tile block runs as one block"
@@ -202,7 +202,7 @@ def test_hints_of_a_kernel_are_followed_or_reported():
 def test_occupancy_that_exceeds_memory_is_a_remark(target, tile, occupancy, reason):
     kernel = ct.kernel(matmul)
     found = compile_matmul(kernel.replace_hints(occupancy=occupancy), tile, target)
-    (remark,) = [remark for remark in found.remarks if remark.topic == "hint"]
+    (remark,) = [remark for remark in found.all_remarks if remark.topic == "hint"]
     assert remark.message == f"occupancy={occupancy} is not followed: a block needs {reason}"
     assert remark.location is not None and "def matmul(" in str(remark)
     # The code is equal to the code without the hint.
@@ -216,7 +216,7 @@ def compile_matmul(kernel, tile, target, **hints):
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_occupancy_that_exceeds_memory_is_a_remark_if_rings_have_one_slot(target):
     found = compile_matmul(ct.kernel(matmul), (128, 32, 256), target, occupancy=4, pipeline=False)
-    (remark,) = [remark for remark in found.remarks if remark.topic == "hint"]
+    (remark,) = [remark for remark in found.all_remarks if remark.topic == "hint"]
     assert remark.message.startswith("occupancy=4 is not followed: a block needs 983")
     assert ".minnctapersm 1\n" in found.ptx
 
@@ -239,7 +239,7 @@ def test_occupancy_counts_the_scratch_of_a_block():
     hints = {"occupancy": 2, "stages": 1}
     found = ct.compile(product_and_sums, target="sm_90a", signature=signature, hints=hints, stop="ptx")
     half = SHARED_BYTES_OF_AN_SM // 2 - RESERVED_FOR_EACH_BLOCK
-    assert [remark.message for remark in found.remarks if remark.topic == "hint"] == [
+    assert [remark.message for remark in found.all_remarks if remark.topic == "hint"] == [
         f"occupancy=2 is not followed: a block needs 132096 bytes of shared memory, 2 blocks have {half} each"
     ]
     assert found.metadata.shared_bytes == 132096
@@ -263,7 +263,7 @@ def test_loads_that_cannot_run_ahead_are_a_remark_unless_a_hint_asks_for_it(targ
     """A slot of 128 KB: the tile is read by threads too, so that it stays whole."""
     signature = "A: f16[?,?], C: f32[?,?%4], D: f32[?,?%4]"
     compiled = ct.compile(product_with_itself, target=target, signature=signature, hints=hints, stop="gpu")
-    found = [remark for remark in compiled.remarks if remark.topic == "pipeline"]
+    found = [remark for remark in compiled.all_remarks if remark.topic == "pipeline"]
     assert "stages 1 producer tma" in compiled.gpu
     assert len(found) == (0 if hints else 1)
     for remark in found:
@@ -274,11 +274,11 @@ def test_loads_that_cannot_run_ahead_are_a_remark_unless_a_hint_asks_for_it(targ
 def test_hints_that_cannot_be_followed_are_remarks():
     kernel = ct.kernel(occupancy=16, num_worker_warps=16)(matmul)
     compiled = ct.compile(kernel, target="sm_90a", signature=MATMUL.format(64, 16, 64), stop="cubin")
-    hints = [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+    hints = [remark.message for remark in compiled.all_remarks if remark.topic == "hint"]
     assert hints == [
+        "occupancy=16 is not followed: 16 blocks of 5 warps leave 24 registers per thread of 41",
         "num_worker_warps=16 is not followed: the matrix instructions would lack registers, or rows for each warp; "
         "4 are used",
-        "occupancy=16 is not followed: 16 blocks of 5 warps leave 24 registers per thread of 41",
     ]
     assert ".minnctapersm 1\n" in compiled.ptx
 
@@ -324,20 +324,42 @@ def test_printed_options_are_read_back():
     assert CompileOptions.of(hints_from_text(options.to_text())) == options
 
 
+def test_a_remark_shows_its_estimate_and_is_silent_below_one_percent():
+    shares = {0.99: "less than 1 %", 1.0: "1 % of the kernel", 42.4: "42 % of the kernel", None: "no estimate"}
+    texts = {percent: f"tma, {text}" for percent, text in shares.items()}
+    found = [Remark("tma", "message", percent=percent) for percent in texts]
+    assert [str(remark) for remark in found] == [f"remark: message [{text}]" for text in texts.values()]
+    assert reported(found) == tuple(found[1:])
+
+
+@pytest.mark.parametrize("topic", ["cache", "checks"])
+def test_a_remark_that_is_not_about_time_has_no_estimate(topic):
+    assert str(Remark(topic, "message")) == f"remark: message [{topic}]"
+
+
+def test_unknown_loss_is_an_error():
+    with pytest.raises(ValueError, match=f"unknown loss 'x': expected one of {', '.join(LOSSES)}"):
+        Loss("x")
+
+
 def test_unknown_topic_is_an_error():
     with pytest.raises(ValueError, match=f"unknown topic 'x': expected one of {', '.join(TOPICS)}"):
         Remark("x", "message")
 
 
-def test_command_prints_remarks(tmp_path):
+@pytest.mark.parametrize("option", ["--remarks", "--remarks=all"])
+def test_command_prints_remarks(tmp_path, option):
+    """A load outside of loops costs nothing: `--remarks` is silent. The source may follow the option."""
     source = tmp_path / "k.py"
     source.write_text(
         "import tilec as ct\n\n@ct.kernel\ndef k(X, Y):\n    ct.store(Y, (0,), ct.load(X, (0,), (128,)) + 1)\n"
     )
-    command = [sys.executable, "-m", "tilec", "compile", f"{source}:k", "--sig", "X: f32[?], Y: f32[?]", "--remarks"]
+    command = [sys.executable, "-m", "tilec", "compile", option, f"{source}:k", "--sig", "X: f32[?], Y: f32[?]"]
     process = subprocess.run(command, capture_output=True, text=True, check=True)
-    expected = ":5:23: remark: the load does not use TMA: it is outside of loops, where no load can run ahead [tma]"
-    assert expected in process.stderr
+    reason = "it is outside of loops, where no load can run ahead"
+    expected = f":5:23: remark: the load does not use TMA: {reason} [tma, less than 1 %]"
+    assert (expected in process.stderr) == (option == "--remarks=all")
+    assert ("remark" in process.stderr) == (option == "--remarks=all")
     assert ".visible .entry k(" in process.stdout
 
 
@@ -359,7 +381,7 @@ def test_a_loop_whose_operands_threads_load_is_a_remark():
     assert [each for each in remarks(converted, signature) if each[0] == "roles"] == []
     reason = "the operand is computed by 'cuda_tile.ftof', which a copy to shared memory cannot do"
     advice = "change the array in an earlier kernel"
-    assert found[0] == ("tma", f"TMA does not load the left operand: {reason}: {advice}")
+    assert ("tma", f"TMA does not load the left operand: {reason}: {advice}") in found
 
 
 @ct.function
@@ -388,7 +410,7 @@ def tiles_from_relaxed_updates(A, B, C, Counter):
 
 def test_a_load_after_an_acquire_names_it():
     signature = "A: f16[?,?], B: f16[?,?], C: f32[?,?%4], Counter: i32[?]"
-    found = ct.compile(tiles_from_acquires, target="sm_100a", signature=signature, stop="gpu").remarks
+    found = ct.compile(tiles_from_acquires, target="sm_100a", signature=signature, stop="gpu").all_remarks
     loads = [each.message for each in found if each.message.startswith("the load does not use TMA")]
     lines = Path(__file__).read_text().splitlines()
     acquire = next(number for number, line in enumerate(lines, 1) if "Counter, 0, 1)" in line)

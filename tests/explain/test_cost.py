@@ -270,7 +270,8 @@ def test_remark_says_that_the_epilogue_is_not_hidden(
     rows: int, columns: int, hints: dict[str, Any], advice: str | None
 ) -> None:
     signature = f"A: f16[?,?], B: f16[?,?], C: f16[?,?%8], TM={rows}, TN={columns}, TK=64"
-    found = [each for each in compiled("persistent", signature, "sm_100a", **hints).remarks if each.topic == "roles"]
+    all_remarks = compiled("persistent", signature, "sm_100a", **hints).all_remarks
+    found = [each for each in all_remarks if each.topic == "roles"]
     waits = "multiplies of the next tile wait for the epilogue"
     reason = "two accumulators do not fit in 512 columns of tensor memory"
     assert [each.message for each in found] == ([] if advice is None else [f"{waits}: {reason}: {advice}"])

@@ -180,7 +180,7 @@ def _compiled(kernel: Any, given: dict[str, Any], settings: Settings) -> Any:
         signature = Signature.from_arguments(kernel, tuple(given.values()))
         compiled = ct.compile(kernel, target=settings.target, signature=signature, hints=settings.hints, stop="ptx")
     # The compiler has found a deadlock, and made another kernel.
-    waiting = [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
+    waiting = [remark.message for remark in compiled.all_remarks if "would wait for each other" in remark.message]
     assert not waiting, waiting
     return compiled
 

@@ -39,7 +39,7 @@ def digest(seed: int, target: int) -> str:
         compiled = compared_kernels._compiled(ct.kernel(scope["kernel"]), given, case.settings[target])
     except UnsupportedError as error:
         return error.message
-    return hashlib.sha256(f"{compiled.ptx}\n{compiled.remarks}".encode()).hexdigest()
+    return hashlib.sha256(f"{compiled.ptx}\n{compiled.all_remarks}".encode()).hexdigest()
 
 
 def main() -> None:

@@ -135,7 +135,7 @@ def test_exits_keep_roles_and_tma(name, target):
     text = compiled.stage("gpu").text
     assert "} load warps" in text
     assert text.split("} load warps")[1].count("tile_gpu.tma_load") == 2
-    assert not compiled.remarks
+    assert not compiled.all_remarks
 
 
 @pytest.mark.parametrize("name", ["scaled", "scaled_sometimes", "added_sometimes", "stored_each_time"])

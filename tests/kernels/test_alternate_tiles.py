@@ -98,7 +98,7 @@ def compiled(kernel: Any, target: str = "sm_90a", hints: dict | None = None) -> 
 
 
 def remarks(made: Any) -> list[str]:
-    return [remark.message for remark in made.remarks if "wait for the epilogue" in remark.message]
+    return [remark.message for remark in made.all_remarks if "wait for the epilogue" in remark.message]
 
 
 @pytest.mark.parametrize("kernel", ALTERNATING, ids=name)

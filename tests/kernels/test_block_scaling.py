@@ -241,7 +241,7 @@ def test_a_remark_has_the_reason_why_the_unit_is_not_used(shape, target, instruc
     signature = Signature.from_arguments(matmul, arguments(form, a, b, shape))
     compiled = ct.compile(matmul, target=target, signature=signature, stop="ptx")
     assert instruction in compiled.ptx
-    found = [remark.message for remark in compiled.remarks if "done in blocks" in remark.message]
+    found = [remark.message for remark in compiled.all_remarks if "done in blocks" in remark.message]
     assert found == [f"the multiply of {shape[0]}x{shape[1]} is {IN_BLOCKS_OF_32}: {refusal}" for refusal in refusals]
 
 
@@ -316,7 +316,7 @@ def messages(kernel, args, words: str, hints: dict[str, Any] | None = None) -> l
     """The remarks of sm_100a with these words."""
     signature = Signature.from_arguments(kernel, args)
     compiled = ct.compile(kernel, target="sm_100a", signature=signature, hints=hints or {}, stop="ptx")
-    return [remark.message for remark in compiled.remarks if words in remark.message]
+    return [remark.message for remark in compiled.all_remarks if words in remark.message]
 
 
 IN_TURN = "the block computes the {} in {} parts, and loads the {} operand for each"

@@ -93,7 +93,7 @@ def check(kernel: Any, args: tuple[Any, ...], output: int, exact: np.ndarray, ta
     """The kernel is right with the hint, and a remark says why it is not divided."""
     signature = Signature.from_arguments(kernel, args)
     compiled = ct.compile(kernel, target=target, signature=signature, hints=HINTS, stop="ptx")
-    assert [REASON in remark.message for remark in compiled.remarks if remark.topic == "hint"] == [True]
+    assert [REASON in remark.message for remark in compiled.all_remarks if remark.topic == "hint"] == [True]
     for (found,) in run_everywhere(kernel, (1,), args, [output], target=target, hints=HINTS, seeds=range(3)):
         np.testing.assert_array_equal(found, exact)
 
@@ -152,7 +152,7 @@ def test_rows_of_one_block_are_divided(random: np.random.Generator, target: str)
     compiled = ct.compile(
         same_rows, target=target, signature=Signature.from_arguments(same_rows, args), hints=HINTS, stop="ptx"
     )
-    assert not any(REASON in remark.message for remark in compiled.remarks) and ".cluster" in compiled.ptx
+    assert not any(REASON in remark.message for remark in compiled.all_remarks) and ".cluster" in compiled.ptx
     exact = d.copy()
     exact[:256] = a[:256].astype(np.float64) @ b.astype(np.float64) @ b.astype(np.float64)
     for (found,) in run_everywhere(same_rows, (1,), args, [3], target=target, hints=HINTS, seeds=range(3)):

@@ -287,7 +287,7 @@ def test_blocks_with_several_tiles(blocks: int, target: str) -> None:
 
 def test_a_remark_says_why_one_role_computes_all_tiles() -> None:
     signature = "A: f16[?,?%8], B: f16[?,?%8], R: f32[?,?%4]"
-    remarks = ct.compile(persistent, target="sm_90a", signature=signature, stop="ptx").remarks
+    remarks = ct.compile(persistent, target="sm_90a", signature=signature, stop="ptx").all_remarks
     assert [each.message for each in remarks if each.topic == "roles"] == [
         "multiplies of the next tile wait for the epilogue: threads copy an operand that TMA cannot load"
     ]
@@ -399,7 +399,7 @@ def test_loads_that_are_not_copies(kernel: Any, reason: str, target: str) -> Non
     made = compiled(kernel, (A, B, R), target)
     assert not re.search(COPY, made.ptx)
     message = f"threads load the operand and store it in shared memory: {reason}"
-    assert message in [remark.message for remark in made.remarks]
+    assert message in [remark.message for remark in made.all_remarks]
     exact = product(A, B)
     if kernel is summed:
         exact = exact + A.astype(np.float64).sum(1, keepdims=True)
@@ -432,7 +432,7 @@ def test_registers_for_the_role(extent: str, rows: int, columns: int, warps: int
     """Sixteen warps have 128 registers at launch, in which ptxas has no room for the sums of 256 columns."""
     signature = f"A: f16[?,{extent}] strides ({extent},1), B: f16[?,?], R: f32[?,?], tm={rows}, tn={columns}"
     made = ct.compile(wide, target="sm_90a", signature=signature, hints={"warps": warps}, stop="gpu")
-    found = [each.message for each in made.remarks if each.message.startswith("threads load the operand")]
+    found = [each.message for each in made.all_remarks if each.message.startswith("threads load the operand")]
     assert found == ([] if reason is None else [f"threads load the operand and store it in shared memory: {reason}"])
 
 
@@ -462,7 +462,7 @@ def carried(A, B, R, tm: ct.Constant[int], tn: ct.Constant[int]):
 def test_kernels_without_a_role_that_copies(kernel: Any, hints: dict[str, int], reason: str) -> None:
     signature = "A: f16[?,?%8] strides (?%8,1), B: f16[?,?], R: f32[?,?], tm=256, tn=64"
     made = ct.compile(kernel, target="sm_90a", signature=signature, hints=hints, stop="gpu")
-    found = [each.message for each in made.remarks if each.message.startswith("threads load the operand")]
+    found = [each.message for each in made.all_remarks if each.message.startswith("threads load the operand")]
     assert found == [f"threads load the operand and store it in shared memory: {reason}"]
 
 

@@ -164,7 +164,7 @@ def test_kernels_have_roles(kernel: Any, target: str, random: np.random.Generato
     made = ct.compile(kernel, target=target, signature=signature, stop="gpu")
     assert "consumers [warp" in made.gpu
     assert "load warps 1" in made.gpu
-    assert not [remark for remark in made.remarks if "not split into roles" in remark.message]
+    assert not [remark for remark in made.all_remarks if "not split into roles" in remark.message]
 
 
 def test_kernel_without_memory_for_the_number_has_one_role(random: np.random.Generator, monkeypatch: Any) -> None:
@@ -174,7 +174,7 @@ def test_kernel_without_memory_for_the_number_has_one_role(random: np.random.Gen
     needed = ct.compile(counter, target="sm_90a", signature=signature, hints={"roles": False, "stages": 1}).metadata
     monkeypatch.setitem(TARGETS, "sm_90a", replace(TARGETS["sm_90a"], shared_bytes=needed.shared_bytes))
     made = ct.compile(counter, target="sm_90a", signature=signature)
-    (remark,) = [remark for remark in made.remarks if remark.topic == "roles"]
+    (remark,) = [remark for remark in made.all_remarks if remark.topic == "roles"]
     assert "shared memory has no room for a number that crosses to another role" in remark.message
     ct.run(made, (1,), given, backend="simulate")
     np.testing.assert_array_equal(given[3], expected("counter", given[0], given[1], TILES))

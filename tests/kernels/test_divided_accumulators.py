@@ -91,7 +91,7 @@ def exact(a: np.ndarray, b: np.ndarray) -> np.ndarray:
 def compiled(kernel: object, args: tuple[object, ...], target: str) -> tuple[str, str]:
     """The PTX and the remarks."""
     found = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="ptx")
-    return found.ptx, "\n".join(map(str, found.remarks))
+    return found.ptx, "\n".join(map(str, found.all_remarks))
 
 
 def check_instructions(ptx: str) -> None:

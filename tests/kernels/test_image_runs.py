@@ -88,7 +88,7 @@ def check(case: Case, target: str, seeds: Any) -> None:
             compiled(problem, target)
         return
     kernel = compiled(problem, target)
-    assert kernel.ptx.count(".im2col.") and "load through the im2col view" not in str(kernel.remarks)
+    assert kernel.ptx.count(".im2col.") and "load through the im2col view" not in str(kernel.all_remarks)
     assert_exact_everywhere(problem, kernel, seeds)
 
 

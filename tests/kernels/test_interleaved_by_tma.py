@@ -137,7 +137,7 @@ def test_no_slices_of_tf32_along_the_rows(random):
     args = (sliced(X, 8), D, np.zeros((64, 64), np.float32), 8, 64, 64, 32)
     compiled = ct.compile(gradient, signature=signature_of(gradient, args), target="sm_100a")
     reason = "tcgen05 needs tf32 in swizzle 128B_atom_32B, which is wider than a slice of channels"
-    assert any(reason in str(remark) for remark in compiled.remarks), compiled.remarks
+    assert any(reason in str(remark) for remark in compiled.all_remarks), compiled.all_remarks
     for backend in ("simulate", "interpret"):
         found = np.zeros_like(args[2])
         ct.run(compiled, (1,), (*args[:2], found, *args[3:]), backend=backend)
@@ -156,7 +156,7 @@ def test_refused(target, case):
     images, c, tk, reason = REFUSED[case]
     signature = f"X: {images}, F: f16[?,?,?%8], Y: f32[?,?%4], c={c}, tm=64, tn=32, tk={tk}, extra=0, mode={{}}"
     compiled = ct.compile(convolution, signature=signature.format("None"), target=target, stop="ptx")
-    assert any(reason in str(remark) for remark in compiled.remarks) and ".im2col." not in compiled.ptx
+    assert any(reason in str(remark) for remark in compiled.all_remarks) and ".im2col." not in compiled.ptx
     with pytest.raises(UnsupportedError, match="mode=im2col cannot be followed"):
         ct.compile(convolution, signature=signature.format("'im2col'"), target=target, stop="ptx")
 
@@ -171,4 +171,4 @@ def test_no_slices_of_3d_images(target):
     compiled = ct.compile(
         kernel, signature="X: f16[?,2,?,?,?,8], F: f16[32,32], Y: f32[?,32]", target=target, stop="ptx"
     )
-    assert any("TMA has 5 dimensions, and slices of 3D images 6" in str(remark) for remark in compiled.remarks)
+    assert any("TMA has 5 dimensions, and slices of 3D images 6" in str(remark) for remark in compiled.all_remarks)

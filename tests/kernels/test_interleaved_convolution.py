@@ -55,7 +55,7 @@ def test_remark_names_the_reason(target: str) -> None:
     """The remark says why TMA is not used: the number of slices is not known."""
     signature = "images: f16[?,?,?,?,8], filters: f16[3,2,?,16], output: f16[?,?,?,?,8], c=8, tile=32"
     compiled = ct.compile(convolution, target=target, signature=signature)
-    found = " ".join(remark.message for remark in compiled.remarks)
+    found = " ".join(remark.message for remark in compiled.all_remarks)
     assert "interleave: the number of slices is not a constant: state the second extent in the signature" in found
     assert "interleave: stores of pixels have no offsets, by which loads select slices" in found
     assert ".im2col" not in compiled.ptx

@@ -98,7 +98,7 @@ def compiled(kernel: Any, tile: tuple[int, int, int] = TILE, **hints: Any) -> tu
     arrays = "A: f16[?,?], B: f16[?,?], C: f32[?,?]" + (", N: i32[?]" if kernel is in_turn else "")
     extents = "tm={}, tn={}, tk={}".format(*tile)
     result = ct.compile(kernel, target=TARGET, signature=f"{arrays}, {extents}", hints=hints)
-    return result.artifact, result.remarks
+    return result.artifact, result.all_remarks
 
 
 # A kernel, the tiles along rows and columns, and its grid.

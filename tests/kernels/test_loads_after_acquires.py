@@ -120,4 +120,4 @@ def test_loads_do_not_run_ahead_of_an_acquire_of_their_loop(target: str, random:
         np.testing.assert_array_equal(result, a.astype(np.float64) @ b.astype(np.float64))
     compiled = ct.compile(polled, target=target, signature=Signature.from_arguments(polled, arguments), stop="ptx")
     assert LOAD not in compiled.ptx
-    assert any("the load comes after an acquire" in str(remark) for remark in compiled.remarks)
+    assert any("the load comes after an acquire" in str(remark) for remark in compiled.all_remarks)

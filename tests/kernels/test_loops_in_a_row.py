@@ -145,4 +145,4 @@ def test_loops_have_the_same_columns_of_tensor_memory() -> None:
 def test_loops_have_the_same_registers() -> None:
     """64 registers of a thread have the scores of either loop, 128 the results: the block needs no parts of rows."""
     made = compiled(causal, arguments(256, 256, 128, 256), "sm_90a")
-    assert not [remark for remark in made.remarks if "parts" in remark.message]
+    assert not [remark for remark in made.all_remarks if "parts" in remark.message]

@@ -151,7 +151,7 @@ def test_multiplies_do_not_run_ahead_of_stores_that_free_their_columns(target, n
     for (found,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints={}, seeds=SEEDS):
         assert_within(found, exact.reshape(found.shape), 0.0)
     compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="gpu")
-    assert not [remark.message for remark in compiled.remarks if "would wait for each other" in remark.message]
+    assert not [remark.message for remark in compiled.all_remarks if "would wait for each other" in remark.message]
 
 
 # The weights are rounded to float16 before the second multiply, the result too; everything else is float32.

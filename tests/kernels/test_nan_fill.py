@@ -95,7 +95,7 @@ def test_a_tile_that_threads_read_has_the_nan_of_tile_ir(target, random):
     args = (X, W, np.zeros((128, 64), np.float32), np.zeros((128, 64), np.float16))
     kernel = compiled(read_by_threads, args, target, ALLOWED)
     assert "nan" not in fills(kernel)
-    assert any("threads read the tile too, and NVIDIA does not publish" in str(each) for each in kernel.remarks)
+    assert any("threads read the tile too, and NVIDIA does not publish" in str(each) for each in kernel.all_remarks)
     for found in run_everywhere(read_by_threads, (1,), args, (2, 3), target=target, hints=ALLOWED):
         assert np.isnan(found[0][100:]).all() and np.isfinite(found[0][:100]).all()
         assert (found[1][100:].view(np.uint16) == 0xFE00).all() and np.array_equal(found[1][:100], -X)
@@ -103,5 +103,5 @@ def test_a_tile_that_threads_read_has_the_nan_of_tile_ir(target, random):
 
 def test_remark_names_the_hint(target, random):
     args = (*operands(random, 150, 64, 64, np.float16), np.zeros((256, 64), np.float32), 128, 64, 32)
-    remarks = [str(each) for each in compiled(product, args, target, {}).remarks]
+    remarks = [str(each) for each in compiled(product, args, target, {}).all_remarks]
     assert any("with zeros, not with nan: hint allow_unconfirmed lets it fill with a NaN" in each for each in remarks)

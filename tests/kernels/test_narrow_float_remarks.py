@@ -15,14 +15,14 @@ def remarks(target, left, right, shape, tile, signature=None):
     args = [operand(values(random, left, (rows, depth)), left), operand(values(random, right, (columns, depth)), right)]
     args += [np.zeros((rows, columns), np.float32), *tile, *constants(left, right)]
     given = signature or tilec.Signature.from_arguments(product, args)
-    return "\n".join(map(str, tilec.compile(product, target=target, signature=given).remarks))
+    return "\n".join(map(str, tilec.compile(product, target=target, signature=given).all_remarks))
 
 
 def test_remark_about_the_conversion_to_halves():
     found = remarks("sm_90a", "float6_e2m3fn", "float4_e2m1fn", (64, 32, 128), (64, 32, 64))
     assert (
         "sm_90a has no operands of f6E2M3FN or f4E2M1FN: both are converted to f16, since it sums products of 8-bit "
-        "floats with 13 fraction bits: use_fast_acc=True multiplies in f8E4M3FN [matrix-unit]"
+        "floats with 13 fraction bits: use_fast_acc=True multiplies in f8E4M3FN [matrix-unit, "
     ) in found
 
 
@@ -69,7 +69,7 @@ def test_remark_about_operands_that_tma_does_not_unpack(declared_a, tile, reason
 def test_remark_about_stores_that_tma_does_not_pack(declared_y, tile, reason):
     signature = f"X: f32[?,?], Y: {declared_y}, tm={tile[0]}, tn={tile[1]}"
     compiled = tilec.compile(rounded, target="sm_100a", signature=signature)
-    assert f"threads pack and store the elements: {reason}" in "\n".join(map(str, compiled.remarks))
+    assert f"threads pack and store the elements: {reason}" in "\n".join(map(str, compiled.all_remarks))
 
 
 @pytest.mark.parametrize(
@@ -83,4 +83,4 @@ def test_remark_about_bytes_that_tma_does_not_unpack(order, declared_a, reason):
     constant = "None" if order is None else "(0, 1)"
     signature = f"A: {declared_a}, B: f8E4M3FN[?,?], C: f32[?,?], order={constant}"
     compiled = tilec.compile(product_of_strided_bytes, target="sm_100a", signature=signature)
-    assert f"TMA does not load the left operand: {reason}" in "\n".join(map(str, compiled.remarks))
+    assert f"TMA does not load the left operand: {reason}" in "\n".join(map(str, compiled.all_remarks))

@@ -118,7 +118,7 @@ def test_tma_unpacks_every_pair(left, right):
     elements = [f"u{name[5]}_align16b" for name in (left, right) if name in PACKED]
     assert [each for each in maps_of(compiled) if each.endswith("align16b")] == elements
     assert "kind::f8f6f4" in compiled.ptx
-    assert not compiled.remarks
+    assert not compiled.all_remarks
     for c in everywhere(compiled, grid, args, 2):
         assert np.array_equal(c, exact)
 
@@ -277,7 +277,7 @@ def test_fast_accumulation_multiplies_bytes(target):
     assert "e4m3.e5m2" in compiled.ptx or "kind::f8f6f4" in compiled.ptx
     if target == "sm_90a":
         wanted = "sm_90a has no operands of f6E2M3FN: they are converted to f8E4M3FN, which has all of their values"
-        assert wanted in "\n".join(map(str, compiled.remarks))
+        assert wanted in "\n".join(map(str, compiled.all_remarks))
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -329,7 +329,7 @@ def test_operands_in_either_order(target, kernel):
     compiled = tilec.compile(kernel, target=target, signature=signature)
     assert ("u6_align16b" in maps_of(compiled)) == (target == "sm_100a" and not is_transposed)
     if target == "sm_100a" and is_transposed:
-        assert "tcgen05 reads f6E2M3FN only where K is contiguous" in "\n".join(map(str, compiled.remarks))
+        assert "tcgen05 reads f6E2M3FN only where K is contiguous" in "\n".join(map(str, compiled.all_remarks))
     for c in everywhere(compiled, (1,), [*arrays, np.zeros((128, 64), np.float32), 128, 64, 128], 2, seeds=(0, 1)):
         assert np.array_equal(c, a @ b)
 

@@ -199,7 +199,7 @@ def two_products(Q, K, V, Out, tm: ct.Constant[int], tn: ct.Constant[int], d: ct
 
 
 def remarks(kernel: Any, args: Sequence[Any], **hints: Any) -> list[str]:
-    return [each.message for each in compiled(kernel, args, "sm_100a", num_ctas=2, **hints).remarks]
+    return [each.message for each in compiled(kernel, args, "sm_100a", num_ctas=2, **hints).all_remarks]
 
 
 def test_remark_where_tma_does_not_load_an_operand(random: np.random.Generator) -> None:

@@ -82,7 +82,7 @@ def integers(random: np.random.Generator, *shape: int) -> np.ndarray:
 
 def remarks(kernel: object, args: tuple[object, ...], target: str) -> str:
     compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="gpu")
-    return "\n".join(map(str, compiled.remarks))
+    return "\n".join(map(str, compiled.all_remarks))
 
 
 def test_rows(random: np.random.Generator, target: str) -> None:

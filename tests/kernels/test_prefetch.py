@@ -127,7 +127,7 @@ def test_tiled_view(target, random, step):
     kernel = compiled(viewed, args, target)
     assert (COPY in kernel.ptx) == (step == 16)
     remark = "the prefetch is omitted: traversal stride 1 is not a multiple of 16 bytes"
-    assert any(remark in str(each) for each in kernel.remarks) == (step == 3)
+    assert any(remark in str(each) for each in kernel.all_remarks) == (step == 3)
     for (found,) in run_everywhere(viewed, (2,), args, (1,), target=target, hints={}):
         assert np.array_equal(found, X[:, step : step + 64])
 
@@ -145,7 +145,7 @@ def test_arrays_that_tma_cannot_address(target, random):
     args = (X, np.zeros(96, "f2"), 32, 64)
     kernel = compiled(sums, args, target)
     assert COPY not in kernel.ptx
-    assert any("the prefetch is omitted: stride 0 is not known to be" in str(each) for each in kernel.remarks)
+    assert any("the prefetch is omitted: stride 0 is not known to be" in str(each) for each in kernel.all_remarks)
     for (found,) in run_everywhere(sums, (3,), args, (1,), target=target, hints={}):
         assert np.array_equal(found, X[:, :64].astype("f4").sum(axis=1).astype("f2"))
 
@@ -155,7 +155,7 @@ def test_an_index_from_memory_has_no_prefetch(target, random):
     args = (X, index, np.zeros((128, 64), "f2"))
     kernel = compiled(chosen, args, target)
     assert COPY not in kernel.ptx
-    assert any("the prefetch is omitted: its index, or a loop" in str(each) for each in kernel.remarks)
+    assert any("the prefetch is omitted: its index, or a loop" in str(each) for each in kernel.all_remarks)
     for (found,) in run_everywhere(chosen, (4,), args, (2,), target=target, hints={}):
         assert np.array_equal(found, X.reshape(4, 32, 64)[index].reshape(128, 64))
 

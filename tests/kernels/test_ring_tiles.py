@@ -107,7 +107,7 @@ def test_threads_load_no_bias(variant: str, target: str) -> None:
     args = attention_arguments(128, 256, variant, 0)
     made = ct.compile(attention, target=target, signature=ct.Signature.from_arguments(attention, args))
     assert "ld.global" not in made.ptx
-    assert made.remarks == ()
+    assert made.all_remarks == ()
 
 
 @ct.kernel
@@ -192,4 +192,4 @@ def test_tiles_that_threads_convert_to_operands_have_no_ring() -> None:
     signature = f"{operands}, C: f32[?,?], tm=128, tn=64, tk=128, block=32, packed=1"
     made = ct.compile(block_scaling.matmul, target="sm_90a", signature=signature, stop="gpu-raw")
     reason = "threads load ahead the elements that they convert and store as an operand of a multiply"
-    assert any(reason in str(remark) for remark in made.remarks)
+    assert any(reason in str(remark) for remark in made.all_remarks)

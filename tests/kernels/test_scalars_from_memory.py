@@ -143,7 +143,7 @@ def test_kernels_keep_roles_and_rings(name: str, target: str) -> None:
     (stages,) = re.findall(r"make_channel stages (\d+) producer tma", gpu)
     assert "tile_gpu.roles" in gpu and int(stages) >= 4
     assert "mbarrier::complete_tx::bytes" in ptx
-    assert "roles" not in {remark.topic for remark in compiled.remarks}
+    assert "roles" not in {remark.topic for remark in compiled.all_remarks}
 
 
 def test_a_scalar_that_the_kernel_overwrites_is_read_once(target: str) -> None:

@@ -178,7 +178,7 @@ def test_threads_scatter_where_tma_does_not(target, random, case):
     assert "scatter4" not in kernel.ptx
     if target == "sm_90a" and allow_tma:
         remark = "TMA of sm_90a does not scatter rows"
-    assert any(f"the store does not use TMA: {remark}" in str(each) for each in kernel.remarks), kernel.remarks
+    assert any(f"the store does not use TMA: {remark}" in str(each) for each in kernel.all_remarks), kernel.all_remarks
     exact = np.zeros((180, width), "f2")
     for row, values in zip(rows, product, strict=True):
         if row < 180:
@@ -193,7 +193,7 @@ def test_columns_are_scattered_by_threads(target, random):
     args = (X, W, columns, np.zeros((128, 72), "f2"))
     kernel = compiled(scattered_columns, args, target)
     reason = "TMA scatters rows of a matrix, not along dimension 1" if target == "sm_100a" else "does not scatter rows"
-    assert any(reason in str(each) for each in kernel.remarks) and "scatter4" not in kernel.ptx
+    assert any(reason in str(each) for each in kernel.all_remarks) and "scatter4" not in kernel.ptx
     exact = scattered(np.zeros((72, 128), "f2"), columns, product.T).T
     for (found,) in run_everywhere(scattered_columns, (1,), args, (3,), target=target, hints={}):
         assert np.array_equal(found, exact)

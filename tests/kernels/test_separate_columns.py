@@ -74,7 +74,7 @@ def test_products_without_columns_of_their_own_use_registers(size: int, target, 
         arguments = (A, B, 1, split, *results, size)
         signature = ct.Signature.from_arguments(attention_then_products, arguments)
         compiled = ct.compile(attention_then_products, target=target, signature=signature, stop="ptx")
-        found = [remark.message for remark in compiled.remarks if "columns of tensor memory" in remark.message]
+        found = [remark.message for remark in compiled.all_remarks if "columns of tensor memory" in remark.message]
         if target == "sm_100a":
             refused = (
                 "the multiply is done by mma.sync: other multiplies leave 224 columns of tensor memory, and this one "

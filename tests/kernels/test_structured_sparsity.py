@@ -113,7 +113,7 @@ def compiled(kind: Kind, tile: tuple[int, int, int], target: str, kernel: Any = 
 def reasons(found: ct.Compiled) -> list[str]:
     """The reasons for multiplies with a dense operand."""
     words = "with a sparse left operand is done with a dense one: "
-    return [remark.message.partition(words)[2] for remark in found.remarks if words in remark.message]
+    return [remark.message.partition(words)[2] for remark in found.all_remarks if words in remark.message]
 
 
 @pytest.mark.parametrize(

@@ -27,6 +27,6 @@ def test_tiles_of_an_operand(target, random, step):
     kernel = ct.compile(matrix_kernels.strided_matmul, signature=signature, target=target, stop="ptx")
     by_threads = step * 2 % 16 != 0
     assert kernel.stage("gpu-raw").text.count("= tile_gpu.load_tile") == (1 if by_threads else 2)
-    assert any(REASON in str(each) for each in kernel.remarks) == by_threads
+    assert any(REASON in str(each) for each in kernel.all_remarks) == by_threads
     for (found,) in run_everywhere(matrix_kernels.strided_matmul, (2, 2), args, (2,), target=target, hints={}):
         assert np.array_equal(found, exact.astype(np.float16))

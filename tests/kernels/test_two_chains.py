@@ -330,7 +330,7 @@ def test_remark_where_one_role_computes_both_chains() -> None:
     args = np.zeros((256, 32), np.float16), np.zeros((96, 32), np.float16), np.zeros((256, 32), np.float32), 1
     signature = ct.Signature.from_arguments(stored_over_each_other, args)
     made = ct.compile(stored_over_each_other, target="sm_100a", signature=signature, stop="gpu")
-    (remark,) = [each for each in made.remarks if each.topic == "roles"]
+    (remark,) = [each for each in made.all_remarks if each.topic == "roles"]
     assert remark.message == (
         "one role computes 2 chains of products: this store follows accesses that another role may make"
     )
@@ -359,7 +359,7 @@ def test_remark_where_threads_decide(target: str) -> None:
     args = np.zeros((256, 32), np.float16), np.zeros((96, 32), np.float16), np.zeros((256, 32), np.float32), 1
     signature = ct.Signature.from_arguments(scaled_where_large, args)
     made = ct.compile(scaled_where_large, target=target, signature=signature, stop="gpu")
-    (remark,) = [each for each in made.remarks if each.topic == "roles"]
+    (remark,) = [each for each in made.all_remarks if each.topic == "roles"]
     assert remark.message == (
         "one role computes 2 chains of products: this loop or branch depends on a value that threads compute"
     )

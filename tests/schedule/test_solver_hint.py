@@ -97,5 +97,5 @@ def test_no_schedule_with_other_roles_is_shorter(target: str, width: int) -> Non
 def test_missing_solver_is_a_remark(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tilec.lowering.gpu.schedule.follow_schedule.solver_name", lambda: None)
     args, _ = arguments(1)
-    (remark,) = [each for each in compiled(args, solver=True).remarks if "solver" in each.message]
+    (remark,) = [each for each in compiled(args, solver=True).all_remarks if "solver" in each.message]
     assert remark.message == "solver=on is not followed: OR-Tools is not installed; install tilec[schedule]"

@@ -10,5 +10,5 @@ entry @k(%p: tile<ptr<i32>>) {
   return
 }
 
-// CHECK: :7:13: remark: nothing uses the result of the atomic, but its order acq_rel has to read it: with order relaxed or release it is a reduction, which returns nothing [atomic]
+// CHECK: :7:13: remark: nothing uses the result of the atomic, but its order acq_rel has to read it: with order relaxed or release it is a reduction, which returns nothing [atomic, no estimate]
 // CHECK-NOT: remark

@@ -15,4 +15,4 @@ entry @k(%p: tile<ptr<f64>>) {
 
 // CHECK-NOT: tma_store
 // CHECK: tile_gpu.atomic_view addf
-// CHECK: remark: the reduction does not use TMA: addf of f64 is not a reduction of TMA [tma]
+// CHECK: remark: the reduction does not use TMA: addf of f64 is not a reduction of TMA [tma, no estimate]

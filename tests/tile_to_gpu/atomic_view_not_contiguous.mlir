@@ -13,4 +13,4 @@ entry @k(%p: tile<ptr<f32>>) {
 }
 
 // CHECK: tile_gpu.atomic_view addf {{.*}} vector 1
-// CHECK: remark: the reduction does not use TMA: no dimension is known to be contiguous [tma]
+// CHECK: remark: the reduction does not use TMA: no dimension is known to be contiguous [tma, no estimate]

@@ -22,4 +22,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: strides are computed in the kernel [tma]
+// CHECK: remark: the store does not use TMA: strides are computed in the kernel [tma, no estimate]

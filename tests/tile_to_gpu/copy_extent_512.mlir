@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: tile extent 512 is more than 256 [tma]
+// CHECK: remark: the store does not use TMA: tile extent 512 is more than 256 [tma, no estimate]

@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %m: tile<i32>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: extent 0 is not known to be less than 2**31: add 'assume bounded<0, ?>' for it [tma]
+// CHECK: remark: the store does not use TMA: extent 0 is not known to be less than 2**31: add 'assume bounded<0, ?>' for it [tma, no estimate]

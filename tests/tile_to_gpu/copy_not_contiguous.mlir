@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %m: tile<i32>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: no dimension is known to be contiguous [tma]
+// CHECK: remark: the store does not use TMA: no dimension is known to be contiguous [tma, no estimate]

@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 // CHECK: padding "nan"
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the load does not use TMA: TMA fills elements outside of the array with zeros, not with nan [tma]
+// CHECK: remark: the load does not use TMA: TMA fills elements outside of the array with zeros, not with nan [tma, no estimate]

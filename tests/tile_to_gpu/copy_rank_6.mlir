@@ -17,4 +17,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 }
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: rank 6 is more than 5 [tma]
+// CHECK: remark: the store does not use TMA: rank 6 is more than 5 [tma, no estimate]

@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: a row of the tile has 8 bytes, not a multiple of 16 [tma]
+// CHECK: remark: the store does not use TMA: a row of the tile has 8 bytes, not a multiple of 16 [tma, no estimate]

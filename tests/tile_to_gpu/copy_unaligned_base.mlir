@@ -18,4 +18,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: the base address is not known to be a multiple of 16 bytes: pass arrays aligned to them [tma]
+// CHECK: remark: the store does not use TMA: the base address is not known to be a multiple of 16 bytes: pass arrays aligned to them [tma, no estimate]

@@ -44,4 +44,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %r: tile<ptr<i32>>) {
 // CHECK: [[ROWS:%.*]] = tile_gpu.place [[MOVED]]
 // CHECK: tile_gpu.gather_tile {{.*}} rows [[ROWS]] :
 // CHECK: scf.yield
-// CHECK: remark: the rows are gathered in the iteration that computes their indices: compute them before the loop [tma]
+// CHECK: remark: the rows are gathered in the iteration that computes their indices: compute them before the loop [tma, no estimate]

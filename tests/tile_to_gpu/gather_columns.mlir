@@ -25,5 +25,5 @@ entry @k(%p: tile<ptr<f32>>, %r: tile<ptr<i64>>, %i: tile<i32>) {
 // CHECK: [[GATHERED:%.*]] = arith.trunci
 // CHECK: tile_gpu.load_view %arg0{{.*}} indices [[GATHERED]] along 1 vector 1
 // CHECK: tile_gpu.store_view {{.*}} indices [[SCATTERED]] along 1
-// CHECK: remark: the load does not use TMA: rows are gathered one by one [tma]
-// CHECK: remark: the store does not use TMA: TMA scatters rows of a matrix, not along dimension 1 of rank 2 [tma]
+// CHECK: remark: the load does not use TMA: rows are gathered one by one [tma, no estimate]
+// CHECK: remark: the store does not use TMA: TMA scatters rows of a matrix, not along dimension 1 of rank 2 [tma, no estimate]

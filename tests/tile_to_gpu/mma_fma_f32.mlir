@@ -24,4 +24,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>) {
 
 // CHECK: tile_gpu.dot
 // CHECK: remark: the multiply is done by fma: wgmma has no f32 operands; mma.sync has no f32 operands
-// CHECK-SAME: [matrix-unit]
+// CHECK-SAME: [matrix-unit, no estimate]

@@ -24,4 +24,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 
 // CHECK: tile_gpu.dot
 // CHECK: remark: the multiply is done by fma: tcgen05 needs 64 or a multiple of 128 rows, the accumulator has 8; mma.sync needs 16
-// CHECK-SAME: rows or columns, the accumulator has 8x8 [matrix-unit]
+// CHECK-SAME: rows or columns, the accumulator has 8x8 [matrix-unit, no estimate]

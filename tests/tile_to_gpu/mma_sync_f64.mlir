@@ -25,4 +25,4 @@ entry @k(%p: tile<ptr<f64>>, %q: tile<ptr<f64>>) {
 // CHECK: !shared_64x32xf64 = buffer<64x32xf64, shared, contiguous=1 swizzle=128B>
 // CHECK: !shared_32x64xf64 = buffer<32x64xf64, shared, contiguous=1 swizzle=128B>
 // CHECK: tile_gpu.mma_sync %
-// CHECK: remark: the multiply is done by mma.sync: tcgen05 has no f64 operands [matrix-unit]
+// CHECK: remark: the multiply is done by mma.sync: tcgen05 has no f64 operands [matrix-unit, no estimate]

@@ -28,4 +28,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 // CHECK: [[Y:%.*]] = arith.addf [[X]], [[X]]
 // CHECK: tile_gpu.place [[Y]]
 // CHECK: tile_gpu.multiply
-// CHECK: remark: TMA does not load the left operand: the operand is computed by 'cuda_tile.addf' [tma]
+// CHECK: remark: TMA does not load the left operand: the operand is computed by 'cuda_tile.addf' [tma, no estimate]

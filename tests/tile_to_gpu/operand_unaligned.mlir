@@ -26,4 +26,4 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>) {
 // CHECK: tile_gpu.place [[X]] :
 // CHECK-NOT: tile_gpu.load_tile
 // CHECK: tile_gpu.multiply
-// CHECK: remark:{{.*}}the base address is not known to be a multiple of 16 bytes: pass arrays aligned to them [tma]
+// CHECK: remark:{{.*}}the base address is not known to be a multiple of 16 bytes: pass arrays aligned to them [tma, no estimate]

@@ -50,5 +50,5 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
   return
 }
 
-// CHECK: remark: the load does not use TMA: shared memory has no room for a slot of 65536 bytes beside the operands of multiplies [tma]
-// CHECK: remark: the load does not use TMA: beside matrix multiplies only the loops of multiplies load tiles ahead [tma]
+// CHECK: remark: the load does not use TMA: shared memory has no room for a slot of 65536 bytes beside the operands of multiplies [tma, no estimate]
+// CHECK: remark: the load does not use TMA: beside matrix multiplies only the loops of multiplies load tiles ahead [tma, no estimate]

@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
 // RUN: tilec compile %s --emit gpu --target sm_100a --check-prefix=GPU
-// RUN: tilec compile %s --emit gpu --target sm_90a --remarks --check-prefix=THREADS
+// RUN: tilec compile %s --emit gpu --target sm_90a --remarks=all --check-prefix=THREADS
 // A load in a loop fills a ring by TMA, from which the threads read vectors. Four adjacent f16 are one element of the
 // map, so that a box is 2 KB of a row.
 

@@ -23,7 +23,7 @@ def raw(kernel: Any, rows: int = 256, columns: int = 128, *, target: str = TARGE
     if kernel is kernels.counted:
         signature = signature.replace(ARRAYS, f"{ARRAYS}, N: i32[1]")
     result = tilec.compile(kernel, signature=signature, target=target, hints=hints, stop="gpu")
-    return result.stage("gpu").text, result.remarks
+    return result.stage("gpu").text, result.all_remarks
 
 
 @pytest.mark.parametrize("kernel", [kernels.product, kernels.persistent])
@@ -110,12 +110,12 @@ LONG_ROWS_OF_ONE_BLOCK = {
 def test_rows_of_one_block(name: str, target: str) -> None:
     kernel, size, hints = LONG_ROWS_OF_ONE_BLOCK[name]
     result = rows(kernel, size, target, **hints)
-    assert " cluster " not in result.gpu and not [remark for remark in result.remarks if remark.topic == "hint"]
+    assert " cluster " not in result.gpu and not [remark for remark in result.all_remarks if remark.topic == "hint"]
 
 
 def test_one_role_has_a_remark(target: str) -> None:
     result = rows(kernels.sums_of_tiles, 4096, target, num_ctas=2)
-    remarks = [remark for remark in result.remarks if remark.topic == "roles"]
+    remarks = [remark for remark in result.all_remarks if remark.topic == "roles"]
     if target == "sm_90a":
         assert not remarks, "threads load: no role is lost"
         return

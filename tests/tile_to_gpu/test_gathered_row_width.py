@@ -39,7 +39,7 @@ def test_width(array, channels, access, narrow, target):
     compiled = ct.compile(sums, target=target, signature=signature, stop="ptx")
     loads = {line.split("ld.global.")[1].split()[0] for line in compiled.ptx.splitlines() if "ld.global." in line}
     assert loads == {access}
-    (message,) = [remark.message for remark in compiled.remarks if "im2col" in remark.message]
+    (message,) = [remark.message for remark in compiled.all_remarks if "im2col" in remark.message]
     reason = message.partition("; ")[2]
     if narrow is None:
         assert reason == ""

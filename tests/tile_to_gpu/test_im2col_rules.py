@@ -143,10 +143,10 @@ def test_rules(name, target):
     legal, illegal, reason = RULES[name]
     compiled = tilec.compile(module(**legal), target=target, stop="ptx")
     assert ".im2col." in compiled.ptx
-    assert not any("im2col" in remark.message for remark in compiled.remarks)
+    assert not any("im2col" in remark.message for remark in compiled.all_remarks)
     compiled = tilec.compile(module(**illegal), target=target, stop="ptx")
     assert ".im2col." not in compiled.ptx
-    found = [remark for remark in compiled.remarks if "im2col" in remark.message]
+    found = [remark for remark in compiled.all_remarks if "im2col" in remark.message]
     assert [remark.message for remark in found] == [f"the load through the im2col view is a gather of rows: {reason}"]
     assert found[0].topic == "tma" and found[0].location is not None
     with pytest.raises(UnsupportedError) as refused:
@@ -226,6 +226,6 @@ def test_hopper_has_no_mode_along_w(mode):
 def test_a_gather_has_one_remark(target):
     """The operand that the gather feeds needs no second one, which would speak of views that the user did not write."""
     compiled = tilec.compile(module(stride=9), target=target, stop="ptx")
-    found = [remark.message for remark in compiled.remarks if "the store" not in remark.message]
+    found = [remark.message for remark in compiled.all_remarks if "the store" not in remark.message]
     reason = "stride: TMA expects 1 to 8, got 9 (CUDA driver API, cuTensorMapEncodeIm2col, elementStrides)"
     assert found == [f"the load through the im2col view is a gather of rows: {reason}"]

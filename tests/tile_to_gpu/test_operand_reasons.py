@@ -191,5 +191,5 @@ entry @k(%p: tile<ptr<f4E2M1FN>>, %c: tile<ptr<f32>>) {
 def test_remark(kernel: Any, signature: str | None, message: str) -> None:
     source = ct.Module.parse(kernel) if signature is None else kernel
     compiled = ct.compile(source, target="sm_100a", signature=signature, stop="gpu-raw")
-    found = [remark for remark in compiled.remarks if remark.message == message]
+    found = [remark for remark in compiled.all_remarks if remark.message == message]
     assert found and all(remark.topic == "tma" and remark.location is not None for remark in found)

@@ -77,7 +77,7 @@ def test_number_of_warps_is_one_that_the_compiler_uses() -> None:
 def hints(kernel: Any, signature: str) -> list[str]:
     """The remarks about a hint of two blocks."""
     compiled = tilec.compile(kernel, target="sm_100a", signature=signature, hints={"num_ctas": 2}, stop="gpu-raw")
-    return [remark.message for remark in compiled.remarks if remark.topic == "hint"]
+    return [remark.message for remark in compiled.all_remarks if remark.topic == "hint"]
 
 
 @tilec.kernel
@@ -122,6 +122,6 @@ def test_blocks_of_64_rows_that_cannot_multiply_in_pairs(kernel: Any, signature:
 def test_clusters_have_a_power_of_two_of_blocks() -> None:
     signature = MATMUL.format(128, 128, 64)
     compiled = tilec.compile(matmul, target="sm_100a", signature=signature, hints={"num_ctas": 3}, stop="gpu-raw")
-    assert [remark.message for remark in compiled.remarks if remark.topic == "hint"] == [
+    assert [remark.message for remark in compiled.all_remarks if remark.topic == "hint"] == [
         "num_ctas=3 is not followed: clusters have 2, 4, 8 blocks; each tile block runs as one block"
     ]

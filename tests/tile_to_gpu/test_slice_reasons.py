@@ -99,7 +99,7 @@ def test_stores_into_slices(reason: str, target: str) -> None:
     text = ENTRY.format(lines=lines, type=type)
     compiled = tilec.compile(tilec.Module.parse(text), target=target, stop="ptx")
     assert "cp.async.bulk.tensor" not in compiled.ptx
-    assert f"the store does not use TMA: {reason}" in [remark.message for remark in compiled.remarks]
+    assert f"the store does not use TMA: {reason}" in [remark.message for remark in compiled.all_remarks]
 
 
 @ct.kernel
@@ -135,4 +135,4 @@ def test_loads_of_slices(reason: str) -> None:
     extents = ",".join("?" * rank)
     signature = f"A: f16[{extents}], B: f16[?,?], C: f32[?,?], S: i32[?]"
     compiled = ct.compile(kernel, target="sm_100a", signature=signature, stop="ptx")
-    assert any(remark.message.endswith(f": {reason}") for remark in compiled.remarks), compiled.remarks
+    assert any(remark.message.endswith(f": {reason}") for remark in compiled.all_remarks), compiled.all_remarks

@@ -30,7 +30,7 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.kernel_hints import NUM_CTAS, kernel_hint
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import HBM, L2, Step, unit_cycles
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _PAIR = 2
 # The cycles of L2 over those of the next unit from which a cluster pays for itself. On H200, blocks of 64x128 gain 17 %
@@ -77,7 +77,8 @@ def join_blocks(kernel: KernelOp, context: Context) -> None:
             if _loads_once(kernel):
                 return
             message = f"adjacent tile blocks do not load the same operands once: {error}"
-            context.remarks.append(Remark("tma", message, source_location(loads[0].operation.location)))
+            location = source_location(loads[0].operation.location)
+            context.remarks.append(Remark("tma", message, location, Loss("multicast")))
             return
     kernel.operation.attributes["joined_programs"] = ir.IntegerAttr.get(emitter.integer_type(32), _PAIR)
     for channel, found in shared.items():

@@ -45,7 +45,7 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.lowering.layout.vectors import register_vector
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _GLOBAL, _VIEW = LoadGlobalOp.OPERATION_NAME, LoadViewOp.OPERATION_NAME
 _ZEROS = ("zero", "0x0", "0x00")
@@ -95,7 +95,8 @@ def copy_rows(kernel: KernelOp, context: Context) -> None:
             _rewrite(each, addresses)
         else:
             message = f"threads load the operand and store it in shared memory: {each}"
-            context.remarks.append(Remark("pipeline", message, source_location(_stores(op)[0].location)))
+            location = source_location(_stores(op)[0].location)
+            context.remarks.append(Remark("pipeline", message, location, Loss("operand")))
 
 
 def _is_loaded_ring(op: MakeChannelOp) -> bool:

@@ -36,7 +36,7 @@ from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, SharedPlan, mem
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import Target
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 # The rows of a multiply by a pair of CTAs, each of which has half of the accumulator (PTX ISA 9.7.16.2.1).
 _ROWS_OF_A_PAIR = 256
@@ -202,7 +202,7 @@ def _single_slot_remark(ring: _RingSlots) -> Remark | None:
         "the load waits until the tile before it is not used any more: shared memory has room for one slot of "
         f"{ring.size_bytes} bytes, and {ring.wanted} hide the latency of the load: use smaller tiles"
     )
-    return Remark("pipeline", message, source_location(repeated[0].location))
+    return Remark("pipeline", message, source_location(repeated[0].location), Loss("rings"))
 
 
 @dataclass
@@ -317,4 +317,4 @@ def _epilogue_remark(channel: MakeChannelOp, target: Target) -> Remark:
         "multiplies of the next tile wait for the epilogue: two accumulators do not fit in "
         f"{target.tensor_memory_columns} columns of tensor memory: {avoided}"
     )
-    return Remark("roles", message, source_location(channel.operation.location))
+    return Remark("roles", message, source_location(channel.operation.location), Loss("epilogue"))

@@ -7,7 +7,7 @@ more than 400 lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
@@ -23,14 +23,14 @@ from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of
-from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, l2_bytes_of_load, multiply_of, work_of
+from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, multiply_of, work_of
 from tilec.lowering.gpu.ir.operation_role import SKIP, unlike_roles
 from tilec.lowering.gpu.ir.slots import channel_of_buffer, fills_accumulator
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
-from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, latency_cycles, pipe_use, unit_cycles
+from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, latency_cycles, unit_cycles
 from tilec.lowering.model.timeline import (
     Action,
     AwaitMultiplies,
@@ -51,7 +51,9 @@ _SAVED = 1.02
 # Fewer rows than a multiply has whose operands do not change sides (lowering/plan/few_rows.py).
 FEW_COLUMNS = 32
 # Rings of this depth never wait for a load.
-_UNLIMITED_STAGES = 32
+UNLIMITED_STAGES = 32
+# Another price of an operation than its work: the actions of its role before it, the work, and the actions after it.
+Price = Callable[[ir.OpView, Step], tuple[Sequence[Action], Step, Sequence[Action]]]
 
 
 @dataclass(frozen=True)
@@ -163,7 +165,9 @@ class LoopCycles:
     transfer: float = 0.0
 
 
-def loops_of(kernel: KernelOp, device: Device, counts_outside: bool = True) -> list[LoopWork]:
+def loops_of(
+    kernel: KernelOp, device: Device, counts_outside: bool = True, price: Price | None = None
+) -> list[LoopWork]:
     """The operations outside of loops, then the loops in program order; a loop of several roles is one.
 
     With `counts_outside=False` the first one, with half of the operations of a kernel, has no work.
@@ -171,14 +175,16 @@ def loops_of(kernel: KernelOp, device: Device, counts_outside: bool = True) -> l
     found: dict[tuple[str, ...], LoopWork] = {(): LoopWork(None, -1)}
     names: dict[ir.Value, str] = {}
     for role, warps, operations in _roles(kernel):
-        _Reader(role, warps, device, found, names, counts_outside).read(operations, ())
+        _Reader(role, warps, device, found, names, counts_outside, price).read(operations, ())
     for loop in found.values():
         for run in loop.runs:
             loop.step += run.step
             loop.roles[run.role][run.action] = run.busy(device)
     # The operand that multiplies of few columns read in full is used once: the other one has few rows in the program.
     loads_once = all(loop.most_columns <= FEW_COLUMNS for loop in found.values())
-    return [replace(loop, loads_once=loads_once) for loop in found.values()]
+    for loop in found.values():
+        loop.loads_once = loads_once
+    return list(found.values())
 
 
 def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
@@ -200,10 +206,11 @@ class _Reader:
         found: dict[tuple[str, ...], LoopWork],
         names: dict[ir.Value, str],
         counts_outside: bool,
+        price: Price | None,
     ) -> None:
         self.role, self.warps, self.device, self.found = role, warps, device, found
         self.elements, self.names = VisitedTiles(), names
-        self.counts_outside = counts_outside
+        self.counts_outside, self.price = counts_outside, price
         self.puts: Counter[str] = Counter()
         # The newest run, and the results of reductions in it.
         self.run: Run | None = None
@@ -252,12 +259,14 @@ class _Reader:
         operation = op.operation
         name = operation.name
         step = work_of(op, self.warps, self.device, self.elements)
+        before, step, after = ((), step, ()) if self.price is None else self.price(op, step)
         if (multiply := multiply_of(op)) is not None:
             loop.multiply_adds += multiply.multiply_adds
             loop.most_columns = max(loop.most_columns, multiply.columns)
         if name in GLOBAL_LOADS:
             loop.thread_bytes += tile_bytes(operation.results[0].type)
         actions = loop.roles.setdefault(self.role, [])
+        actions += before
         loop.alternates |= name == SKIP
         if name in _COUNTED:
             self._count_put(op, loop)
@@ -269,6 +278,7 @@ class _Reader:
             if self.reduced and not self.reduced.isdisjoint(operation.operands):
                 self.reduced.update(operation.results)
             actions += self._actions(op, step, loop)
+        actions += after
 
     def _extend_run(self, op: ir.Operation, step: Step, loop: LoopWork, actions: list[Action]) -> None:
         """Adds an operation to the run at the end of the actions, unless it needs a reduction in there.
@@ -313,11 +323,10 @@ class _Reader:
         """The actions of an operation in the timeline of its role."""
         name, device = op.operation.name, self.device
         if (multiply := multiply_of(op)) is not None:
-            use = pipe_use(multiply, device)
-            cycles = max(use.cycles, use.shared_bytes / device.shared_bytes_per_cycle)
+            cycles = max(step.tensor_cycles, step.shared_bytes / device.shared_bytes_per_cycle)
             return [Multiply(cycles, latency_cycles(multiply, device))]
         if name in TMA_LOADS:
-            return [self._load(op, loop)]
+            return [self._load(op, step, loop)]
         if name == WgmmaWaitOp.OPERATION_NAME:
             return [AwaitMultiplies(op.pending)]
         if name in COPIES_OF_THREADS:
@@ -329,7 +338,7 @@ class _Reader:
         cycles = cycles_alone(step, self.warps, device)
         return [Busy(cycles)] if cycles else []
 
-    def _load(self, op: ir.OpView, loop: LoopWork) -> Action:
+    def _load(self, op: ir.OpView, step: Step, loop: LoopWork) -> Action:
         moved = tile_bytes(op.buffer.type)
         loop.tma_bytes += moved
         channel = self._channel_name(op.channel)
@@ -337,7 +346,7 @@ class _Reader:
         ring = loop.rings.get(channel, Ring(made.stages, 0.0))
         loop.rings[channel] = replace(ring, bytes=ring.bytes + moved)
         # performance.md, "L2->SM B/clk": the port has the bytes that the CTA itself reads, 32 of 48 with a multicast.
-        port = l2_bytes_of_load(op) / self.device.l2_bytes_per_cycle
+        port = step.l2_bytes / self.device.l2_bytes_per_cycle
         return Load(channel, self.device.tma_dram_latency_cycles, port)
 
     def _copy(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
@@ -362,7 +371,7 @@ class _Reader:
         # In a branch, which the first iteration does not take, it releases the slot of the iteration before.
         if is_release and op.late and op.operation.parent.name == "scf.if":
             loop.late.add(channel)
-        loop.stages[channel] = made.stages if made.reuse == "ring" else _UNLIMITED_STAGES
+        loop.stages[channel] = made.stages if made.reuse == "ring" else UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
         if waits:
             return [Wait(channel, side, 0 if producer else op.consumer)]
@@ -423,7 +432,7 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
         busy = sum(each.cycles for role in loop.roles.values() for each in role if isinstance(each, Busy))
         units[CHAIN] = (device.block_start_cycles + device.load_dram_latency_cycles + busy) / blocks_per_processor
     elif loop.depth >= 0 and not loop.has_inner_loops:
-        deep = {channel: _UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
+        deep = {channel: UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
         alone = timeline_cycles(loop, loop.stages, device)
         unlimited = timeline_cycles(loop, deep, device)
         if alone is not None and unlimited is not None:

@@ -20,7 +20,7 @@ from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.launch import bytes_in_flight_for
 from tilec.lowering.target import LANES, Target
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 # With roles, loads run ahead by rings; multiplies need registers more than blocks.
 # ptxas 13.0 uses 221 registers for a scan of 4096 elements of f16 by 128 threads, and spills 836 bytes if it has 72.
@@ -72,7 +72,7 @@ def followed_occupancy(
     if refusal is None:
         return blocks
     message = f"occupancy={blocks} is not followed: {refusal}"
-    remarks.append(Remark("hint", message, source_location(kernel.operation.location)))
+    remarks.append(Remark("hint", message, source_location(kernel.operation.location), Loss("blocks", count=blocks)))
     return None
 
 

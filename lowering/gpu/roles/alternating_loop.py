@@ -32,7 +32,7 @@ from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.target import Target
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _FOR, _GET, _WGMMA = "scf.for", GetOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME
 _STORES = (
@@ -84,7 +84,7 @@ def alternating_loop(kernel: KernelOp, roles: RolesOp, target: Target) -> Altern
         if reason is None:
             return loop
     message = f"multiplies of the next tile wait for the epilogue: {reason}"
-    return Remark("roles", message, source_location(tiles.location))
+    return Remark("roles", message, source_location(tiles.location), Loss("epilogue"))
 
 
 def loop_of_role(block: ir.Block) -> AlternatingLoop:

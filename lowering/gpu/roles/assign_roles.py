@@ -59,7 +59,7 @@ from tilec.lowering.gpu.memory.staging import is_staged
 from tilec.lowering.gpu.roles.correction_role import Correction, assign_correction, correction
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 from tilec.lowering.target import LANES
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 # The warps that issue loads and multiplies.
 _ISSUING_WARPS = 2
@@ -162,7 +162,8 @@ def _refusal(kernel: KernelOp, operations: Sequence[ir.Operation], chains: _Chai
         reason, at = "this loop or branch depends on a value that threads compute", decision
     else:
         return None
-    return Remark("roles", f"one role computes {count} chains of products: {reason}", source_location(at.location))
+    message = f"one role computes {count} chains of products: {reason}"
+    return Remark("roles", message, source_location(at.location), Loss("chains", count=count))
 
 
 def _follows_accesses(op: ir.Operation) -> bool:

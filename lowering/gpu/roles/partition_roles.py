@@ -36,7 +36,7 @@ from tilec.lowering.gpu.ir.operation_role import (
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
 
@@ -91,7 +91,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
 
 
 def _stays_whole(reason: str, location: ir.Location, context: Context) -> bool:
-    context.remarks.append(Remark("roles", f"the kernel is not split into roles: {reason}", source_location(location)))
+    message = f"the kernel is not split into roles: {reason}"
+    context.remarks.append(Remark("roles", message, source_location(location), Loss("roles")))
     return False
 
 
@@ -100,7 +101,7 @@ def _exchanges_parts(operations: Sequence[ir.Operation], context: Context) -> bo
     exchanges = [op for op in operations if op.name == GatherPartsOp.OPERATION_NAME]
     if exchanges and any(op.name == TmaLoadOp.OPERATION_NAME for op in operations):
         message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
-        context.remarks.append(Remark("roles", message, source_location(exchanges[0].location)))
+        context.remarks.append(Remark("roles", message, source_location(exchanges[0].location), Loss("roles")))
     return bool(exchanges)
 
 
@@ -151,7 +152,7 @@ def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:
     for op in operations_named(kernel, REGISTER_MULTIPLIES):
         if is_repeated(op.operation):
             message = "the kernel is not split into roles: none of its loads uses TMA, and threads issue its multiplies"
-            return [Remark("roles", message, source_location(op.operation.location))]
+            return [Remark("roles", message, source_location(op.operation.location), Loss("roles"))]
     return []
 
 

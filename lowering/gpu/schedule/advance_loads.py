@@ -41,7 +41,7 @@ from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, writ
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
-from tilec.remarks import Remark
+from tilec.remarks import Loss, Remark
 
 _MULTIPLIES = (*TENSOR_CORE_OPERATIONS, *REGISTER_MULTIPLIES)
 # What converts a tile and stores it in a slot, and what follows.
@@ -101,7 +101,8 @@ def _remark(loads: _Loads, ahead: int) -> Remark:
         f"threads load {ahead} iterations ahead, and {loads.wanted} would hide the latency of memory: each needs "
         f"{loads.registers} registers of a thread; smaller tiles, or operands that TMA can load, need fewer"
     )
-    return Remark("pipeline", message, source_location(loads.members[0].location))
+    loss = Loss("ahead", count=ahead / loads.wanted)
+    return Remark("pipeline", message, source_location(loads.members[0].location), loss)
 
 
 # ---- which loads run ahead

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import reached
+from tilec.errors import SourceLocation
 from tilec.lowering.layout.conversion import RegisterMove, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.matrix_unit import MatrixUnit
@@ -36,6 +38,12 @@ class OperandSource:
     load: ir.OpView
     dimensions: tuple[int, int]
     rounds_to_tf32: bool = False
+
+
+def load_location(operand: ir.Value) -> SourceLocation | None:
+    """Where the tile of an operand is loaded; None if it is computed."""
+    source = operand_source(operand)
+    return None if isinstance(source, str) else source_location(source.load.operation.location)
 
 
 def operand_source(operand: ir.Value) -> OperandSource | str:

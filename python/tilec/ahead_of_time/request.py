@@ -48,7 +48,7 @@ class Outcome:
 
     artifact: Artifact | None = None
     error: TilecError | None = None
-    remarks: tuple[Remark, ...] = ()
+    all_remarks: tuple[Remark, ...] = ()
     seconds: float = 0.0
 
 
@@ -68,4 +68,4 @@ def execute(request: Request) -> Outcome:
         artifact = compiled.artifact
     except TilecError as error:
         return Outcome(error=error, seconds=time.perf_counter() - start)
-    return Outcome(artifact, None, compiled.remarks, time.perf_counter() - start)
+    return Outcome(artifact, None, compiled.all_remarks, time.perf_counter() - start)

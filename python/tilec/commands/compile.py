@@ -73,7 +73,11 @@ def define(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--remarks",
         action="store_true",
-        help="report missed optimizations and hints that were not followed on standard error",
+        help="report missed optimizations and hints that were not followed on standard error, the largest loss first",
+    )
+    # An option of its own, because an optional value would take the source of `--remarks SRC`.
+    parser.add_argument(
+        "--remarks=all", dest="all_remarks", action="store_true", help="also report losses below 1 %% of the kernel"
     )
     parser.add_argument(
         "--explain",
@@ -116,16 +120,18 @@ def run(arguments: argparse.Namespace) -> None:
         compiled = _compiled(arguments, source)
     if arguments.svg is not None:
         artifacts.write(Path(arguments.svg), memory_picture(compiled).encode())
+    remarks = compiled.all_remarks if arguments.all_remarks else compiled.remarks
     reports = {name: reports_of(compiled, name) for name in arguments.explain}
     if arguments.json:
         explained = {name: [report.fields() for report in each] for name, each in reports.items()}
-        _write_json(compiled, emit, arguments.output, arguments.locations, explained)
+        fields = {"remarks": json_output.remarks(remarks), "explain": explained}
+        _write_json(compiled, emit, arguments.output, arguments.locations, fields)
         return
     for each in reports.values():
         for report in each:
             print(report.text(), file=sys.stderr)
-    if arguments.remarks:
-        for remark in compiled.remarks:
+    for remark in remarks:
+        if arguments.remarks or arguments.all_remarks:
             print(remark, file=sys.stderr)
     if emit == "all":
         _write_all(compiled, arguments.output, arguments.locations)
@@ -146,9 +152,12 @@ def _compiled(arguments: argparse.Namespace, source: str) -> Compiled:
 
 
 def _write_json(
-    compiled: Compiled, emit: str, output: str | None, locations: bool, explained: dict[str, list[dict[str, Any]]]
+    compiled: Compiled, emit: str, output: str | None, locations: bool, others: dict[str, Any]
 ) -> None:
-    """Writes the files of the output; without an output, the JSON contains the text of the selected stages."""
+    """Writes the files of the output; without an output, the JSON contains the text of the selected stages.
+
+    `others` are further fields.
+    """
     written = {}
     if emit == "all" and output is not None:
         written = {result.name: str(result.save(_stem(compiled, output), locations)) for result in compiled.stages}
@@ -168,7 +177,7 @@ def _write_json(
     ]
     launch = None if compiled.metadata is None else json.loads(to_line(compiled.metadata))
     fields = {"source": compiled.source.name, "target": compiled.target, "stages": stages, "launch": launch}
-    json_output.write("compile", {**fields, "remarks": json_output.remarks(compiled.remarks), "explain": explained})
+    json_output.write("compile", {**fields, **others})
 
 
 def _result(compiled: Compiled, emit: str) -> StageResult:

@@ -23,6 +23,7 @@ from tilec.errors import InputError, UsageError
 from tilec.lowering.target import target_named
 from tilec.process.progress import progress
 from tilec.process.worker_processes import WorkerProcesses
+from tilec.remarks import Remark, reported
 from tilec.runtime import artifact as artifacts
 from tilec.runtime.kernel_index import Variant
 
@@ -61,12 +62,13 @@ def run(arguments: argparse.Namespace) -> None:
     names = dict(zip(map(id, requests), names_of(requests), strict=True))
     with _executor(min(arguments.jobs, len(requests))) as executor, progress("compile", len(requests)) as advance:
         outcomes = compile_all(requests, executor, lambda request, _outcome: advance(request.kernel))
-    rows = []
+    rows, is_asked = [], arguments.remarks or arguments.all_remarks
     for request, outcome in zip(requests, outcomes, strict=True):
+        remarks = outcome.all_remarks if arguments.all_remarks else reported(outcome.all_remarks)
         if arguments.json:
-            rows.append(_fields(request, names[id(request)], outcome))
+            rows.append(_fields(request, names[id(request)], outcome, remarks))
             continue
-        _report(request, names[id(request)], outcome, arguments.remarks)
+        _report(request, names[id(request)], outcome, remarks if is_asked else ())
     compiled = [outcome.artifact for outcome in outcomes if outcome.artifact is not None]
     if len(compiled) < len(outcomes):
         failed = len(outcomes) - len(compiled)
@@ -112,18 +114,18 @@ def _executor(jobs: int) -> Iterator[Executor | None]:
         yield executor
 
 
-def _fields(request: Request, name: str, outcome: Outcome) -> dict[str, Any]:
+def _fields(request: Request, name: str, outcome: Outcome, remarks: Sequence[Remark]) -> dict[str, Any]:
     names = {"name": name, "target": request.target, "signature": request.signature}
     times = {"milliseconds": round(outcome.seconds * 1e3, 3)}
-    return {**names, **times, "remarks": json_output.remarks(outcome.remarks)}
+    return {**names, **times, "remarks": json_output.remarks(remarks)}
 
 
-def _report(request: Request, name: str, outcome: Outcome, remarks: bool) -> None:
+def _report(request: Request, name: str, outcome: Outcome, remarks: Sequence[Remark]) -> None:
     if outcome.error is not None:
         print(f"{name} for {request.target} failed:\n{outcome.error}", file=sys.stderr)
         return
     print(f"{outcome.seconds * 1e3:9.1f} ms  {name:20} {request.target:8}  {request.signature or ''}".rstrip())
-    for remark in outcome.remarks if remarks else ():
+    for remark in remarks:
         print(remark, file=sys.stderr)
 
 

@@ -33,7 +33,11 @@ def write_error(error: TilecError) -> None:
 
 def remarks(found: Iterable[Remark]) -> list[dict[str, Any]]:
     """Remarks as JSON."""
-    return [{"topic": remark.topic, **_message(remark)} for remark in found]
+    return [{"topic": remark.topic, "percent": _rounded(remark.percent), **_message(remark)} for remark in found]
+
+
+def _rounded(percent: float | None) -> float | None:
+    return None if percent is None else round(percent, 1)
 
 
 def _message(item: TilecError | Note | Remark) -> dict[str, Any]:

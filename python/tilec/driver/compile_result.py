@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from tilec.driver.stage_text import module_text
 from tilec.frozen import Frozen
-from tilec.remarks import Remark
+from tilec.remarks import Remark, reported
 from tilec.runtime import artifact as artifacts
 from tilec.text_input.source import Source
 
@@ -60,16 +60,22 @@ class StageResult(Frozen):
 class CompileResult(Frozen):
     """What a compile made of an entry; the text of a stage that it did not reach is empty.
 
-    `remarks` lists missed optimizations and hints that were not followed, each with the reason.
+    `remarks` lists missed optimizations and hints that were not followed, each with the reason and an estimate, without
+    those that cost less than 1 % of the kernel; `all_remarks` has these too.
     """
 
     target: str
     entry: str | None
     stages: tuple[StageResult, ...]
     source: Source
-    remarks: tuple[Remark, ...] = ()
+    all_remarks: tuple[Remark, ...] = ()
     # The chosen candidate of each entry; none if the compile did not convert Tile IR.
     candidates: tuple[Candidate, ...] = ()
+
+    @property
+    def remarks(self) -> tuple[Remark, ...]:
+        """The remarks that matter, the largest estimate first."""
+        return reported(self.all_remarks)
 
     def stage(self, name: str) -> StageResult | None:
         """The result of a stage.

@@ -30,7 +30,8 @@ class Compiled(CompileResult):
         >>> compiled.target, "entry @example" in compiled.tile, compiled.ptx
         ('sm_100a', True, '')
 
-    `remarks` lists missed optimizations and hints that were not followed, each with the reason.
+    `remarks` lists missed optimizations and hints that were not followed, each with the reason and an estimate, without
+    those that cost less than 1 % of the kernel; `all_remarks` has these too.
     """
 
     def __getitem__(self, _grid: object) -> Any:

@@ -65,7 +65,7 @@ def kept_or_compiled(request: Request, compile: Callable[[], Compiled]) -> Compi
     except Unidentified as problem:
         compiled = compile()
         message = f"the compiled kernel is not kept on disk: {problem}"
-        return replace(compiled, remarks=(*compiled.remarks, Remark("cache", message, request.kernel.location)))
+        return replace(compiled, all_remarks=(*compiled.all_remarks, Remark("cache", message, request.kernel.location)))
     path = os.path.join(kernels, key + SUFFIX)
     return _read(path, request) or _compile_and_keep(path, key, request, compile)
 
@@ -108,7 +108,7 @@ def _content(compiled: Compiled, request: Request) -> bytes:
         "target": compiled.target,
         "ptx_bytes": len(ptx),
         "metadata": launch_metadata.to_line(compiled.metadata),
-        "remarks": [_remark_to_json(remark) for remark in compiled.remarks],
+        "remarks": [_remark_to_json(remark) for remark in compiled.all_remarks],
         "cubin": None if cubin is None else _cubin_to_json(cubin.value),
     }
     return json.dumps(header).encode() + b"\n" + ptx + compiled.cubin
@@ -147,12 +147,17 @@ def _cubin_from_json(fields: dict[str, Any]) -> dict[str, Any]:
 
 def _remark_to_json(remark: Remark) -> list[Any]:
     at = remark.location
-    return [remark.topic, remark.message, None if at is None else [at.file, at.line, at.column, at.end_column]]
+    return [
+        remark.topic,
+        remark.message,
+        None if at is None else [at.file, at.line, at.column, at.end_column],
+        remark.percent,
+    ]
 
 
 def _remark_from_json(fields: list[Any]) -> Remark:
-    topic, message, at = fields
-    return Remark(topic, message, None if at is None else SourceLocation(*at))
+    topic, message, at, percent = fields
+    return Remark(topic, message, None if at is None else SourceLocation(*at), percent=percent)
 
 
 class Entry(Frozen):

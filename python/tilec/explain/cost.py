@@ -154,7 +154,7 @@ def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
     blocks = blocks_per_processor(kernel, target, device)
     loops = [loop for loop in loops_of(kernel, device) if not loop.is_prologue]
     costs = tuple(
-        LoopCost(loop, cycles_of(loop, device, blocks), _epilogue_overlap(loop, device, blocks)) for loop in loops
+        LoopCost(loop, cycles_of(loop, device, blocks), epilogue_overlap(loop, device, blocks)) for loop in loops
     )
     # Outside of loops there may be nothing to do.
     shown = tuple(cost for cost in costs if cost.cycles.cycles >= 1)
@@ -183,12 +183,12 @@ class EpilogueOverlap:
         return max(0.0, 1 - self.exposed / self.cycles) if self.cycles else 1.0
 
 
-def _epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> EpilogueOverlap | None:
+def epilogue_overlap(loop: LoopWork, device: Device, blocks: int = 1) -> EpilogueOverlap | None:
     """The overlap in a loop of tiles; None if no role multiplies in an inner loop, or the roles deadlock."""
     inner = {id(each): each for entries in loop.inner.values() for _, each in entries if each.multiply_adds}
     if loop.depth < 0 or not inner:
         return None
-    busy = {key: _tile_cycles(each, device, blocks_per_processor) for key, each in inner.items()}
+    busy = {key: _tile_cycles(each, device, blocks) for key, each in inner.items()}
     own = max(sum(each.cycles for each in role if isinstance(each, Busy)) for role in loop.roles.values())
     iterations = max(each.iterations or ASSUMED_ITERATIONS for each in inner.values())
     if loop.alternates:
@@ -201,9 +201,9 @@ def _epilogue_overlap(loop: LoopWork, device: Device, blocks_per_processor: int 
     return EpilogueOverlap(own, max(0.0, cycles - sum(busy.values())), iterations)
 
 
-def _tile_cycles(inner: LoopWork, device: Device, blocks_per_processor: int) -> float:
+def _tile_cycles(inner: LoopWork, device: Device, blocks: int) -> float:
     """The cycles of all iterations of an inner loop."""
-    return cycles_of(inner, device, blocks_per_processor).cycles * (inner.iterations or ASSUMED_ITERATIONS)
+    return cycles_of(inner, device, blocks).cycles * (inner.iterations or ASSUMED_ITERATIONS)
 
 
 def _with_inner_loops(loop: LoopWork, role: str, busy: dict[int, float]) -> list[Action]:
