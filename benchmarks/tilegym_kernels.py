@@ -5,17 +5,21 @@
 CHECKOUT is a checkout of github.com/NVIDIA/TileGym. Its own tests run with tilec as cuda.tile, in the simulator, on
 arrays in host memory (tilegym_host/): sizes are shrunk, and searches of ct.tune take their first configuration. The
 bytecode of each kernel's first launch is compiled by tilec, and by tileiras if it is installed. Needs PyTorch, pytest
-and the extra `peers`. --records keeps the records, and --reuse takes those of an earlier run.
+and the extra `peers`. --records keeps the records and figures, and --reuse takes those of an earlier run.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
+import json
 import os
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +37,7 @@ from tilec.errors import TilecError
 
 BENCHMARKS = Path(__file__).parent
 TARGETS = ("sm_100a", "sm_90a")
+TILEIRAS_LIMIT_S = 120
 # The suites of TileGym with kernels.
 SUITES = ("tests/ops", "tests/suites")
 
@@ -41,12 +46,12 @@ def main() -> None:
     options = arguments()
     with tempfile.TemporaryDirectory() as temporary:
         root = options.records or Path(temporary)
-        rows = []
-        for target in options.target or TARGETS:
-            folder = root / target
-            if not options.reuse:
-                run_tests(options.checkout, target, folder)
-            rows += measured_rows(folder, target)
+        targets = options.target or TARGETS
+        if not options.reuse:
+            for target in targets:
+                run_tests(options.checkout, target, root / target)
+        rows = [row for target in targets for row in rows_of(root / target, target)]
+        measure_all(rows, options.jobs)
     text = document(rows, compilers.versions(), revision(options.checkout))
     if options.output:
         options.output.write_text(text)
@@ -66,17 +71,28 @@ def run_tests(checkout: Path, target: str, folder: Path) -> None:
     subprocess.run([sys.executable, *map(str, words), *SUITES], cwd=checkout, env=environment)
 
 
-def measured_rows(folder: Path, target: str) -> list[KernelRow]:
+def rows_of(folder: Path, target: str) -> list[KernelRow]:
     """A row for each kernel in the records of a target, in alphabetical order."""
-    rows = []
-    for name, record in sorted(kernel_records(folder).items()):
-        if sys.stderr.isatty():
-            print(f"\r\x1b[K{target} {name}", end="", file=sys.stderr, flush=True)
-        figures: dict[str, Any] = {}
-        if not record.error:
-            figures = {**by_tilec(record.bytecode, target), **by_tileiras(record.bytecode, target)}
-        rows.append(KernelRow(name, target, record, figures))
-    return rows
+    return [KernelRow(name, target, record) for name, record in sorted(kernel_records(folder).items())]
+
+
+def measure_all(rows: Sequence[KernelRow], jobs: int) -> None:
+    """Adds the figures of both compilers to the rows of kernels that compiled; several processes measure them."""
+    compiled = [row for row in rows if not row.record.error]
+    sources, targets = [row.record.bytecode for row in compiled], [row.target for row in compiled]
+    with ProcessPoolExecutor(jobs) as executor:
+        for compiler in (by_tilec, by_tileiras):
+            figures = executor.map(measure, itertools.repeat(compiler), sources, targets)
+            for row, found in zip(compiled, figures, strict=True):
+                row.figures.update(found)
+
+
+def measure(compiler: Callable[[Path, str], dict[str, Any]], source: Path, target: str) -> dict[str, Any]:
+    """The figures of a compiler for a kernel; those of an earlier run lie beside the bytecode."""
+    kept = source.with_suffix(f".{compiler.__name__}.json")
+    if not kept.exists():
+        kept.write_text(json.dumps(compiler(source, target)))
+    return json.loads(kept.read_text())
 
 
 def by_tilec(source: Path, target: str) -> dict[str, Any]:
@@ -111,7 +127,10 @@ def by_tileiras(source: Path, target: str) -> dict[str, Any]:
     path = source.with_suffix(".tileiras.cubin")
     words = [tileiras(), source, "-o", path, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"]
     start = time.perf_counter()
-    process = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    try:
+        process = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=TILEIRAS_LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return {"tileiras_error": f"more than {TILEIRAS_LIMIT_S} seconds"}
     seconds = time.perf_counter() - start
     if process.returncode != 0:
         return {"tileiras_error": (process.stderr.strip().splitlines() or [str(process.returncode)])[0]}
@@ -139,6 +158,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--target", action="append", choices=TARGETS, help="a target (default: both)")
     parser.add_argument("--records", type=Path, help="the folder of the records and the bytecode")
     parser.add_argument("--reuse", action="store_true", help="take the records of an earlier run from this folder")
+    parser.add_argument("--jobs", type=int, default=1, help="processes that compile; more disturb the times")
     parser.add_argument("--output", type=Path, help="the Markdown file (default: standard output)")
     found = parser.parse_args()
     if found.reuse and found.records is None:
