@@ -28,10 +28,10 @@ RECORDS = (
         "assign-roles",
         assign_roles,
         guarantees=(
-            "tiles that a multiply reads are placed as soon as they are computed; unless `roles=off`, each chain of "
-            "tiles that reads products in a loop and gives operands to multiplies has a `tile_gpu.role`: `compute`, "
-            "`compute1`, ..; the accumulators that chains update in loops, and what is computed from them, have the "
-            "role after those"
+            "tiles that a multiply reads are placed as soon as they are computed, and once per block and layout; "
+            "unless `roles=off`, each chain of tiles that reads products in a loop and gives operands to multiplies "
+            "has a `tile_gpu.role`: `compute`, `compute1`, ..; the accumulators that chains update in loops, and what "
+            "is computed from them, have the role after those"
         ),
         without="one role computes all chains, and tiles are in registers until the multiply",
     ),
@@ -100,7 +100,10 @@ RECORDS = (
     KernelPass(
         "reuse-channels",
         reuse_channels,
-        guarantees="channels that are never in use at the same time share slots",
+        guarantees=(
+            "channels with the same roles that are never in use at the same time share slots; one role computes if "
+            "the operands of several do not fit in shared memory"
+        ),
         without="each has memory of its own",
         needs=(State.CHANNELLED, State.UNDIVIDED),
         after=("share-loads", "divide-columns"),

@@ -7,24 +7,27 @@ The barriers of the ring then order the second loop's writes after the first loo
 role still runs ahead into the second loop. Slots with other buffers keep their own type (`continues`) and are as large
 as the largest. Channels of loops are joined always, as their order stays: all releases of one precede all puts of the
 other. Others are joined only as far as memory requires, since a put then waits that did not wait before.
+Roles do not share slots: if the operands of several computing roles need more memory than there is, one role computes.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.walk import users_of
+from tilec.dialect.walk import operations_inside, users_of
 from tilec.lowering.gpu.channels.stage_through_channels import holds_staging, stage_through_channels, staging_life
 from tilec.lowering.gpu.ir.build_channels import channel_like
 from tilec.lowering.gpu.ir.enclosing import loops_around, numbers_of
-from tilec.lowering.gpu.ir.operation_role import has_compute_roles, role_of
+from tilec.lowering.gpu.ir.operation_role import clear_compute_role, has_compute_roles, role_of
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.slots import PUT
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.channel_life import ChannelLife, channel_lives, uses
 from tilec.lowering.gpu.memory.shared_plan import memory_plan, slot_size
+from tilec.remarks import Remark
 
 
 @dataclass
@@ -59,6 +62,29 @@ def reuse_channels(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel without roles in place."""
     if kernel.roles is not None:
         return
+    rings, short_bytes = _joined(kernel, context)
+    excess_bytes = short_bytes - scratch_bytes(kernel)
+    # The operations are in an order in which one role may execute them.
+    if excess_bytes > 0 and has_compute_roles(kernel):
+        context.remarks.append(_one_role(kernel, excess_bytes))
+        for op in operations_inside(kernel):
+            clear_compute_role(op)
+        rings, short_bytes = _joined(kernel, context)
+    if short_bytes > 0:
+        _join_staging(rings, kernel)
+    for ring in rings:
+        if len(ring.lives) > 1:
+            _rewrite(ring)
+
+
+def _one_role(kernel: KernelOp, excess_bytes: int) -> Remark:
+    reason = f"the operands of several roles need {excess_bytes} bytes more shared memory than there is"
+    message = f"one role computes all chains of products: {reason}"
+    return Remark("roles", message, source_location(kernel.operation.location))
+
+
+def _joined(kernel: KernelOp, context: Context) -> tuple[list[_Ring], int]:
+    """The rings of all channels, and the bytes of shared memory that they need beside those that there are."""
     plan = memory_plan(kernel)
     short_bytes = plan.declared_bytes + scratch_bytes(kernel) - context.target.shared_bytes
     short_columns = plan.columns_used - context.target.tensor_memory_columns
@@ -71,12 +97,7 @@ def reuse_channels(kernel: KernelOp, context: Context) -> None:
             short_bytes -= min(found, key=lambda earlier: _difference(earlier, ring)).join(ring)
         else:
             rings.append(ring)
-    short_bytes = _join_while_short(rings, short_bytes)
-    if short_bytes > 0:
-        _join_staging(rings, kernel)
-    for ring in rings:
-        if len(ring.lives) > 1:
-            _rewrite(ring)
+    return rings, _join_while_short(rings, short_bytes)
 
 
 def _join_staging(rings: list[_Ring], kernel: KernelOp) -> None:
@@ -98,16 +119,22 @@ def _ring(life: ChannelLife) -> _Ring:
 def _parties(life: ChannelLife) -> tuple[object, ...]:
     """A key that is equal for the channels of a ring; those whose slots others share also have equal buffers.
 
+    One role fills all slots of a ring, and one role is each of its consumers: two would count its steps apart.
     The inbound and the outbound channel of an accumulator do not wait for other warps between two accumulators, so
     each warp must access the same columns of both.
     """
     first = life.channels[0]
-    roles = frozenset(role_of(op) for channel in life.channels for op in uses(channel)) - {None}
+    roles = frozenset((_side(op), role) for channel in life.channels for op in uses(channel) if (role := role_of(op)))
     common = (*(first.operation.attributes[name] for name in ("stages", "producer", "consumers")), first.across, roles)
     if len(life.channels) == 1:
         return *common, frozenset(buffer.memory for buffer in first.channel.type.buffers)
     sharing = [(op.producer, op.operation.attributes["consumers"], op.reuse) for op in life.channels]
     return *common, *(op.channel.type for op in life.channels), *sharing
+
+
+def _side(op: ir.Operation) -> int | None:
+    """The number of the consumer that executes a step of a channel; None for a step of the producer."""
+    return op.attributes["consumer"].value if "consumer" in op.attributes else None
 
 
 def _difference(first: _Ring, second: _Ring) -> tuple[bool, int]:

@@ -9,6 +9,8 @@ Before that, tiles are placed as soon as they are computed, so that a chain has 
 
 before:   %p = exp2 ..   %o = read ..   %n = mulf %o, ..   place %n   %h = truncf %p   place %h
 after:    %p = exp2 ..   %h = truncf %p   place %h   %o = read ..   %n = mulf %o, ..   place %n
+
+A tile that is an operand of several multiplies is placed once.
 """
 
 from __future__ import annotations
@@ -95,6 +97,7 @@ def assign_roles(kernel: KernelOp, context: Context) -> None:
         # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
         if not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes:
             _move_after_source(op)
+    _place_operands_once(operations_inside(kernel))
     if context.options.roles:
         _assign_chains(kernel, context)
 
@@ -106,6 +109,18 @@ def _move_after_source(op: ir.Operation) -> None:
     if source.name in _CONVERSIONS:
         _move_after_source(source)
     op.move_after(source)
+
+
+def _place_operands_once(operations: Sequence[ir.Operation]) -> None:
+    """Multiplies of a block whose operands are the same tile, in the same layout, read one placed tile."""
+    placed: dict[object, ir.Operation] = {}
+    for op in operations:
+        if op.name != _PLACE or len(op.operands) > 1 or not all(map(_is_multiplied, op.results[0].uses)):
+            continue
+        first = placed.setdefault((op.operands[0], op.results[0].type, op.block), op)
+        if first is not op and "group" not in op.attributes and "group" not in first.attributes:
+            op.results[0].replace_all_uses_with(first.results[0])
+            op.erase()
 
 
 def _assign_chains(kernel: KernelOp, context: Context) -> None:
@@ -177,7 +192,11 @@ def _hands_over(op: ir.Operation) -> bool:
         return is_register_tile(op.operands[1].type) and is_repeated(op)
     if op.name != _PLACE or not is_repeated(op):
         return False
-    return any(is_operand(use) or use.owner.name == _WGMMA for use in op.results[0].uses)
+    return any(map(_is_multiplied, op.results[0].uses))
+
+
+def _is_multiplied(use: ir.OpOperand) -> bool:
+    return is_operand(use) or use.owner.name == _WGMMA
 
 
 class _Chains:

@@ -63,7 +63,8 @@ class Liveness:
 
     Attributes:
         problem: the reason why it is not proven that all roles terminate; None if it is.
-        is_deadlock: whether roles wait for each other where all branches take the same region.
+        is_deadlock: whether roles wait for each other where all branches take the same region, or are one party of a
+            ring without skipping the slots of each other.
     """
 
     problem: str | None = None
@@ -80,7 +81,7 @@ def liveness(kernel: KernelOp, orders: Orders | None = None) -> Liveness:
         return Liveness()
     code = _Code(read_roles(kernel, orders))
     if problem := code.shared_party():
-        return Liveness(problem)
+        return Liveness(problem, is_deadlock=True)
     try:
         found = code.problem(BOTH_REGIONS)
         if not isinstance(found, _Cycle):
