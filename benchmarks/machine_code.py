@@ -1,15 +1,15 @@
 """A static sheet of machine code: tilec beside NVIDIA's tileiras and Triton, from the code that nvdisasm prints.
 
     python benchmarks/machine_code.py [--kernel gemm] [--target sm_100a] [--compiler tilec] [--json FILE [--resume]]
-                                      [--markdown] [--timeout 240]
+                                      [--markdown] [--timeout 120]
 
 tilec and tileiras read the same bytecode, which cuTile's front end writes in this run; kernels that use tilex are of
 tilec alone. No GPU is needed, but the extra `peers`: Triton has nvdisasm and cuobjdump. A loop is a natural loop of the
 control-flow graph; those shown are the innermost ones around tensor core instructions, TMA loads and exponentials. The
 modelled columns are the cost model's (`tilec compile --explain cost`).
 
-Each compile is a process of its own, which ends after `--timeout` seconds. FILE is written after each row; with
-`--resume`, rows that it has from the same versions of all compilers are kept.
+Each compile is a process of its own, which ends after `--timeout` seconds of processor time. FILE is written after each
+row; with `--resume`, rows that it has from the same versions of all compilers are kept.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ import argparse
 import importlib.util
 import json
 import multiprocessing
-import os
+import resource
 import signal
 import sys
 import tempfile
-from collections.abc import Iterator
 from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
@@ -50,13 +49,19 @@ def main() -> None:
         sys.exit(f"no kernel has '{options.kernel}' in its name: {', '.join(case.name for case in CASES)}")
     versions = compilers.versions()
     rows = kept_rows(Path(options.json), versions) if options.resume else {}
-    jobs = [(case, target, name) for case in cases for target in options.target for name in options.compiler]
+    jobs = [
+        (case, target, name)
+        for case in cases
+        for target in options.target
+        for name in options.compiler
+        if compilers.has_kernel(name, case)
+    ]
     start_compilers(cases)
     for number, job in enumerate(jobs, 1):
         if _key(job) in rows:
             continue
         show_progress(f"{number} of {len(jobs)}: {' '.join(_key(job))}")
-        rows |= {_key(job): row for row in measure(job, options.timeout)}
+        rows[_key(job)] = measure(job, options.timeout)
         if options.json:
             write_json(Path(options.json), versions, in_order(rows))
     show_progress("")
@@ -74,31 +79,32 @@ def start_compilers(cases: list[Case]) -> None:
         importlib.import_module("sheet.triton_kernels")
 
 
-def measure(job: _Job, timeout_s: float) -> list[_Row]:
-    """The row of a case for a compiler, from a process that is stopped after some seconds; none without a kernel."""
+def measure(job: _Job, timeout_s: int) -> _Row:
+    """The row of a case for a compiler, from a process with a limit of processor time."""
     context = multiprocessing.get_context("fork")
     receiver, sender = context.Pipe(duplex=False)
-    process = context.Process(target=_send_rows, args=(sender, job))
+    process = context.Process(target=_send_row, args=(sender, job, timeout_s))
     process.start()
     sender.close()
-    failure = f"takes longer than {timeout_s:g} s"
     try:
-        if receiver.poll(timeout_s):
-            return list(receiver.recv())
-        os.killpg(process.pid or 0, signal.SIGKILL)
+        row: _Row = receiver.recv()
+        return row
     except EOFError:
         process.join()
-        failure = f"the process ends with exit code {process.exitcode}"
-    finally:
-        process.join()
-    return [{**_names(job), "failure": failure}]
+    is_late = process.exitcode == -signal.SIGXCPU
+    failure = too_long(timeout_s) if is_late else f"the process ends with exit code {process.exitcode}"
+    return {**_names(job), "failure": failure}
 
 
-def _send_rows(sender: Connection, job: _Job) -> None:
-    # A group of its own, so that the compilers it starts end with it.
-    os.setpgrp()
+def too_long(timeout_s: int) -> str:
+    return f"takes longer than {timeout_s} s"
+
+
+def _send_row(sender: Connection, job: _Job, timeout_s: int) -> None:
+    # The compilers that it starts have the same limit. Other programs of the machine do not count.
+    resource.setrlimit(resource.RLIMIT_CPU, (timeout_s, timeout_s + 1))
     with tempfile.TemporaryDirectory() as folder:
-        sender.send(list(_rows(job, Path(folder))))
+        sender.send(_row(job, Path(folder), timeout_s))
 
 
 def _key(job: _Job) -> _Key:
@@ -110,19 +116,18 @@ def _names(job: _Job) -> _Row:
     return dict(zip(("kernel", "target", "compiler"), _key(job), strict=True))
 
 
-def _rows(job: _Job, folder: Path) -> Iterator[_Row]:
-    """The row of a case for a compiler, with the reason as `failure` if it does not compile; none without a kernel."""
+def _row(job: _Job, folder: Path, timeout_s: int) -> _Row:
+    """The row of a case for a compiler, with the reason as `failure` if it does not compile."""
     case, target, name = job
     try:
         result = compilers.COMPILERS[name](case, target, folder)
+    except TimeoutError:
+        return {**_names(job), "failure": too_long(timeout_s)}
     except (TilecError, ToolError) as error:
-        yield {**_names(job), "failure": str(error).strip().splitlines()[0]}
-        return
-    if result is None:
-        return
+        return {**_names(job), "failure": str(error).strip().splitlines()[0]}
     function = result.function
     blocks = blocks_per_processor(result.threads, function.registers, result.shared_bytes)
-    yield {
+    return {
         **_names(job),
         "seconds": round(result.seconds, 3),
         "threads": result.threads,
@@ -173,7 +178,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write all figures, those of every loop and role")
     parser.add_argument("--resume", action="store_true", help="keep the rows that FILE has")
     parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
-    parser.add_argument("--timeout", type=float, default=240, metavar="S", help="seconds of a compile (default: 240)")
+    parser.add_argument("--timeout", type=int, default=120, metavar="S", help="seconds of a compile (default: 120)")
     found = parser.parse_args()
     if found.resume and not found.json:
         parser.error("--resume needs --json FILE")

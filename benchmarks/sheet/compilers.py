@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -119,26 +120,24 @@ def by_tilec(case: Case, target: str, folder: Path) -> Result:
     return Result(function, threads, function.shared_bytes + compiled.metadata.shared_bytes, seconds, compiled)
 
 
-def by_tileiras(case: Case, target: str, folder: Path) -> Result | None:
-    """Compiles with NVIDIA's tileiras; None if Tile IR cannot hold the kernel, ToolError if tileiras refuses it."""
-    if case.is_tilex:
-        return None
+def by_tileiras(case: Case, target: str, folder: Path) -> Result:
+    """Compiles with NVIDIA's tileiras; raises ToolError, or TimeoutError at the limit of this process."""
     source, path = folder / "kernel.tileirbc", folder / "tileiras.cubin"
     source.write_bytes(bytecode(case))
     words = [tileiras(), source, "-o", path, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"]
     watch = Stopwatch()
     process = subprocess.run([*map(str, words)], capture_output=True, text=True)
     seconds = watch.seconds()
+    if process.returncode == -signal.SIGXCPU:
+        raise TimeoutError
     if process.returncode != 0:
         raise ToolError(f"tileiras: {process.stderr.strip().splitlines()[0] if process.stderr else process.returncode}")
     function = disassemble(path, ENTRY)
     return Result(function, function.threads or 0, function.shared_bytes, seconds)
 
 
-def by_triton(case: Case, target: str, folder: Path) -> Result | None:
-    """Compiles the equivalent kernel with Triton; None if there is none, ToolError if Triton refuses it."""
-    if case.triton is None:
-        return None
+def by_triton(case: Case, target: str, folder: Path) -> Result:
+    """Compiles the equivalent kernel with Triton; raises ToolError."""
     compiled, seconds = compile_triton(case, target, folder)
     path = folder / "triton.cubin"
     path.write_bytes(compiled.asm["cubin"])
@@ -148,11 +147,16 @@ def by_triton(case: Case, target: str, folder: Path) -> Result | None:
     return Result(function, compiled.metadata.num_warps * LANES, compiled.metadata.shared, seconds)
 
 
-COMPILERS: dict[str, Callable[[Case, str, Path], Result | None]] = {
+COMPILERS: dict[str, Callable[[Case, str, Path], Result]] = {
     "tilec": by_tilec,
     "tileiras": by_tileiras,
     "Triton": by_triton,
 }
+
+
+def has_kernel(compiler: str, case: Case) -> bool:
+    """Whether a compiler can read the case: tileiras has no tilex, and Triton needs a kernel of its own."""
+    return {"tileiras": not case.is_tilex, "Triton": case.triton is not None}.get(compiler, True)
 
 
 def versions() -> dict[str, str]:
