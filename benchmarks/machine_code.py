@@ -44,9 +44,10 @@ _WARM_UP = "cuda_tile.module @m {\n  entry @k() {\n    return\n  }\n}\n"
 
 def main() -> None:
     options = arguments()
-    cases = [case for case in CASES if options.kernel in case.name]
+    cases = [case for case in CASES if any(text in case.name for text in options.kernel)]
     if not cases:
-        sys.exit(f"no kernel has '{options.kernel}' in its name: {', '.join(case.name for case in CASES)}")
+        texts = " or ".join(f"'{text}'" for text in options.kernel)
+        sys.exit(f"no kernel has {texts} in its name: {', '.join(case.name for case in CASES)}")
     versions = compilers.versions()
     rows = kept_rows(Path(options.json), versions) if options.resume else {}
     jobs = [
@@ -172,7 +173,7 @@ def show_progress(text: str) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--kernel", default="", metavar="TEXT", help="kernels with this text in their name")
+    parser.add_argument("--kernel", action="append", metavar="TEXT", help="kernels with a text in their name")
     parser.add_argument("--target", action="append", choices=TARGETS, help="a target (default: both)")
     parser.add_argument("--compiler", action="append", choices=tuple(compilers.COMPILERS), help="(default: all)")
     parser.add_argument("--json", metavar="FILE", help="write all figures, those of every loop and role")
@@ -182,6 +183,7 @@ def arguments() -> argparse.Namespace:
     found = parser.parse_args()
     if found.resume and not found.json:
         parser.error("--resume needs --json FILE")
+    found.kernel = found.kernel or [""]
     found.target = found.target or list(TARGETS)
     found.compiler = found.compiler or list(compilers.COMPILERS)
     return found
