@@ -125,7 +125,9 @@ def _row(job: _Job, folder: Path, timeout_s: int) -> _Row:
     except TimeoutError:
         return {**_names(job), "failure": too_long(timeout_s)}
     except (TilecError, ToolError) as error:
-        return {**_names(job), "failure": str(error).strip().splitlines()[0]}
+        # The text before names the file, by an absolute path.
+        line = str(error).strip().splitlines()[0]
+        return {**_names(job), "failure": line.rpartition("error: ")[2]}
     function = result.function
     blocks = blocks_per_processor(result.threads, function.registers, result.shared_bytes)
     return {
