@@ -105,6 +105,8 @@ def write_bytecode(name: str, folder: Path) -> str:
     case = next((each for each in CASES if each.name == name), None)
     if case is None:
         sys.exit(f"unknown case '{name}': the cases are {', '.join(each.name for each in CASES)}")
+    if case.is_tilex:
+        sys.exit(f"case '{name}' uses tilex, which bytecode cannot hold")
     path = folder / "kernel.tileirbc"
     path.write_bytes(bytecode(case))
     return str(path)

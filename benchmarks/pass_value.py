@@ -38,6 +38,12 @@ from tilec.lowering.gpu.passes import HEURISTICS, PASSES, table_of
 _GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 # The family of a kernel by the first word of its name; all others compute rows or elements.
 _FAMILIES = {"gemm": "gemm", "matmul": "gemm", "moe": "moe", "attention": "attention", "chained": "chained multiplies"}
+_FAMILIES |= dict.fromkeys(("mla", "paged", "gqa", "flash"), "serving") | {"backward": "gradients"}
+_FAMILIES |= dict.fromkeys(("mxfp8", "mxfp4", "nvfp4", "fp8"), "scaled") | {
+    "convolution": "convolution",
+    "linear": "scans",
+}
+_FAMILIES |= dict.fromkeys(("grouped", "w8a16", "w4a16", "stream", "split", "fused"), "weights")
 _OTHERS = "rows"
 # A pass is of value for a kernel if this part of its cycles, or of its instructions, is saved.
 _LEAST_CYCLES, _LEAST_INSTRUCTIONS = 0.01, 0.01
@@ -133,10 +139,10 @@ def kernels() -> list[Kernel]:
     from kernels import SIGNATURES
 
     _provide_cutile()
-    from sheet.compilers import bytecode
+    from sheet.compilers import module_of
 
     def of_case(case: Any) -> Callable[[str, str], Any]:
-        return lambda target, stop: tilec.compile(bytecode(case), target=target, stop=stop)
+        return lambda target, stop: tilec.compile(module_of(case), target=target, stop=stop)
 
     def of_file(name: str, signature: str) -> Callable[[str, str], Any]:
         path = f"{_GOLDEN / 'kernels.py'}:{name}"

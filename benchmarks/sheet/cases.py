@@ -2,74 +2,31 @@
 
 from __future__ import annotations
 
-import sys
-from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
-# The kernels that are also compared with numpy in the tests.
-sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "peers"))
+from sheet.case import SM90, SM100, TARGETS, Array, Case, Scalar, matrices, tile_constants
+from sheet.cases_attention import ATTENTION, GRADIENTS, SERVING
+from sheet.cases_products import SCALED, WEIGHTS
+from sheet.cases_scans import CONVOLUTIONS, SCANS
 
-SM100, SM90 = "sm_100a", "sm_90a"
-TARGETS = (SM100, SM90)
+__all__ = ["CASES", "SM90", "SM100", "TARGETS", "Array", "Case", "Scalar"]
 # The queries and the keys of attention, over which the mean of causal loops is taken.
 SEQUENCE = 4096
 
 
-@dataclass(frozen=True)
-class Array:
-    """A row-major array argument; its extents are multiples of 16 elements and its rows of 16 bytes.
-
-    Attributes:
-        dtype: the name of the element type in cuTile.
-        rank: the number of dimensions.
-    """
-
-    dtype: str
-    rank: int
-
-
-@dataclass(frozen=True)
-class Scalar:
-    """A number that is known at launch, with the name of its type in cuTile."""
-
-    dtype: str
-
-
-@dataclass(frozen=True)
-class Case:
-    """A kernel with its arguments; a plain value is compiled into the kernel.
-
-    Attributes:
-        module: the module that defines the kernel.
-        triton: the name of the equivalent kernel in triton_kernels, if there is one, and its constants.
-        iterations: of each loop that multiplies, the mean over the tile blocks of a launch; empty for one such loop.
-    """
-
-    name: str
-    module: str
-    kernel: str
-    arguments: tuple[Any, ...]
-    triton: str | None = None
-    constants: dict[str, int] = field(default_factory=dict)
-    iterations: tuple[float, ...] = ()
-
-
-def matrices(dtype: str, result: str = "float16", count: int = 2) -> tuple[Array, ...]:
-    """The operands of a product, of one type, and its result."""
-    return (*(Array(dtype, 2) for _ in range(count)), Array(result, 2))
-
-
 def gemm(name: str, kernel: str, tile: tuple[int, int, int], dtype: str = "float16", **more: Any) -> Case:
     """A product with these tiles: its name says their rows, columns and depth."""
-    names = dict(zip(("TM", "TN", "TK"), tile, strict=True))
     shape = "x".join(map(str, tile))
-    return Case(f"{name} {shape}", "sheet.kernels", kernel, (*matrices(dtype), *tile), constants=names, **more)
+    arguments = (*matrices(dtype), *tile)
+    return Case(f"{name} {shape}", "sheet.kernels", kernel, arguments, constants=tile_constants(tile), **more)
 
 
-def _bias_gelu(*tile: int) -> Case:
+def _bias_gelu(tile: tuple[int, int, int]) -> Case:
     arguments = (*matrices("float16", count=1), Array("float16", 1), Array("float16", 2), *tile)
-    return Case(f"gemm bias gelu {'x'.join(map(str, tile))}", "sheet.kernels", "matmul_bias_gelu", arguments)
+    return Case(
+        f"gemm bias gelu {'x'.join(map(str, tile))}", "sheet.kernels", "matmul_bias_gelu", arguments,
+        "matmul_bias_gelu", tile_constants(tile),
+    )  # fmt: skip
 
 
 def attention(rows: int, keys: int, width: int, *, causal: bool) -> Case:
@@ -94,30 +51,36 @@ def _rows(name: str, kernel: str, *arguments: Any, module: str = "sheet.kernels"
 
 _HALF, _HALVES, _FLOATS = Array("float16", 1), Array("float16", 2), Array("float32", 2)
 
-CASES = (
+DENSE = (
     gemm("gemm", "matmul", (128, 128, 64), triton="matmul"),
     gemm("gemm", "matmul", (128, 256, 64), triton="matmul"),
     gemm("gemm", "matmul_of_one_block", (256, 256, 64)),
     gemm("gemm 2 CTAs", "matmul_of_pairs", (128, 256, 64)),
     gemm("gemm 2 CTAs", "matmul_of_pairs", (256, 256, 64)),
-    gemm("gemm persistent", "persistent_matmul", (128, 128, 64)),
-    gemm("gemm persistent", "persistent_matmul", (128, 256, 64)),
+    gemm("gemm persistent", "persistent_matmul", (128, 128, 64), triton="persistent_matmul"),
+    gemm("gemm persistent", "persistent_matmul", (128, 256, 64), triton="persistent_matmul"),
     gemm("gemm persistent", "persistent_matmul_of_one_block", (256, 256, 64)),
     gemm("gemm persistent 2 CTAs", "persistent_matmul_of_pairs", (256, 256, 64)),
-    _rows("gemm gated 128x256x64", "gated_matmul", *(_HALVES,) * 4, 128, 256, 64),
-    _bias_gelu(128, 128, 64),
-    _bias_gelu(128, 256, 64),
-    gemm("gemm fp8", "matmul", (128, 128, 128), "float8_e4m3fn"),
+    _rows(
+        "gemm gated 128x256x64", "gated_matmul", *(_HALVES,) * 4, 128, 256, 64,
+        triton="gated_matmul", constants=tile_constants((128, 256, 64)),
+    ),
+    _bias_gelu((128, 128, 64)),
+    _bias_gelu((128, 256, 64)),
+    gemm("gemm fp8", "matmul", (128, 128, 128), "float8_e4m3fn", triton="matmul"),
     gemm("gemm decode", "matmul", (16, 128, 128)),
     *(attention(128, 128, width, causal=causal) for width in (64, 128, 256) for causal in (False, True)),
     *(attention(256, 128, 128, causal=causal) for causal in (False, True)),
     _rows("softmax f32 4096", "softmax", _FLOATS, _FLOATS, 4096, triton="softmax", constants={"BLOCK": 4096}),
-    _rows("softmax f16 4096", "softmax", _HALVES, _HALVES, 4096),
+    _rows("softmax f16 4096", "softmax", _HALVES, _HALVES, 4096, triton="softmax", constants={"BLOCK": 4096}),
     _rows(
         "layer norm f16 1024", "layer_norm", _HALVES, _HALF, _HALF, _HALVES, Array("float32", 1), Array("float32", 1),
         Scalar("float32"), 1024, module="cutile.layer_norm", triton="layer_norm", constants={"BLOCK": 1024},
     ),
-    _rows("rms norm f16 1024", "rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 1024),
+    _rows(
+        "rms norm f16 1024", "rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 1024,
+        triton="rms_norm", constants={"BLOCK": 1024},
+    ),
     _rows("rms norm gathered f16 1024", "gathered_rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 1024),
     _rows("rms norm persistent f16 4x1024", "persistent_rms_norm", _HALVES, _HALF, _HALVES, Scalar("float32"), 4, 1024),
     _rows(
@@ -135,3 +98,5 @@ CASES = (
         "fft f32 64", "fft", *(Array("float32", 3) for _ in range(7)), 64, 4, 4, 4, 2, 16, module="cutile.fft",
     ),
 )  # fmt: skip
+
+CASES = (*DENSE, *ATTENTION, *GRADIENTS, *SERVING, *SCALED, *WEIGHTS, *SCANS, *CONVOLUTIONS)

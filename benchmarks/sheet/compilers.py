@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import importlib
 import io
+import signal
 import subprocess
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -13,32 +13,17 @@ from typing import Any
 
 from tileiras_compile import BYTECODE_VERSION, tileiras
 
-from sheet.cases import Array, Case, Scalar
+import tilec
+from sheet.case import Array, Case, Scalar
 from sheet.disassembly import Function, ToolError, disassemble, version
-from sheet.occupancy import MOST_SHARED_BYTES
+from sheet.stopwatch import Stopwatch
+from sheet.triton_compiler import LANES, compile_triton
 from tilec.version import VERSION
 
 ENTRY = "kernel"
 # cuTile's launch assumes that extents are multiples of this many elements, if they are.
 _EXTENT_DIVISOR = 16
 _ALIGNMENT_BYTES = 16
-_LANES = 32
-# The types of the arguments of each kernel in Triton.
-_HALF, _FLOAT, _NUMBER = "*fp16", "*fp32", "i32"
-_TRITON_TYPES = {
-    "matmul": {**dict.fromkeys("ABC", _HALF), **dict.fromkeys("MNK", _NUMBER)},
-    "attention": {**dict.fromkeys("QKVO", _HALF), "scale": "fp32", "length": _NUMBER},
-    "softmax": {"X": _FLOAT, "Y": _FLOAT, "step": _NUMBER, "columns": _NUMBER},
-    "layer_norm": {
-        **dict.fromkeys("XWBY", _HALF),
-        **dict.fromkeys(("Mean", "Scale"), _FLOAT),
-        **dict.fromkeys(("step", "columns"), _NUMBER),
-        "eps": "fp32",
-    },
-    "add": {**dict.fromkeys("abc", _HALF), "size": _NUMBER},
-}
-# Warps and stages of each kernel.
-_TRITON_OPTIONS = {"matmul": (8, 4), "attention": (8, 3), "softmax": (4, 3), "layer_norm": (4, 3), "add": (4, 3)}
 
 
 @dataclass(frozen=True)
@@ -49,24 +34,50 @@ class Result:
         function: the machine code.
         threads: threads per block.
         shared_bytes: shared memory of a block, static and dynamic.
+        seconds: processor time of the compile, in all its threads and processes, without the front end of cuTile.
         compiled: the compiled kernel of tilec, if it is of tilec.
     """
 
     function: Function
     threads: int
     shared_bytes: int
+    seconds: float
     compiled: Any = None
+
+
+def module_of(case: Case) -> bytes | str:
+    """The module of a case: bytecode of cuTile's front end, or text of tilec's for kernels that Tile IR cannot hold."""
+    if not case.is_tilex:
+        return bytecode(case)
+    compiled = tilec.compile(case.function, signature=_signature(case), stop="tile")
+    stage = compiled.stage("tile")
+    assert stage is not None
+    return stage.text
+
+
+def _signature(case: Case) -> str:
+    """The signature of a case for tilec, with the facts that `_constraint` gives to cuTile."""
+    parts = []
+    for name, argument in zip(case.parameters, case.arguments, strict=True):
+        if isinstance(argument, Array):
+            unknown = [f"?%{_EXTENT_DIVISOR}"] * (argument.rank - len(argument.known))
+            extents = ",".join([*map(str, argument.known), *unknown])
+            parts.append(f"{name}: {getattr(tilec, argument.dtype).element}[{extents}]")
+        elif isinstance(argument, Scalar):
+            parts.append(f"{name}: {getattr(tilec, argument.dtype).element}")
+        else:
+            parts.append(f"{name}={argument!r}")
+    return ", ".join(parts)
 
 
 def bytecode(case: Case) -> bytes:
     """The module that cuTile's front end makes of a case, which both compilers of Tile IR read."""
     from cuda.tile.compilation import CallingConvention, KernelSignature, export_kernel
 
-    kernel = getattr(importlib.import_module(case.module), case.kernel)
     parameters = [_constraint(argument) for argument in case.arguments]
     signature = KernelSignature(parameters, CallingConvention.cutile_python_v1(), ENTRY)
     file = io.BytesIO()
-    export_kernel(kernel, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION)
+    export_kernel(case.function, [signature], file, output_format="tileir_bytecode", bytecode_version=BYTECODE_VERSION)
     return file.getvalue()
 
 
@@ -96,78 +107,56 @@ def _constraint(argument: Any) -> Any:
 
 def by_tilec(case: Case, target: str, folder: Path) -> Result:
     """Compiles with tilec; raises TilecError."""
-    import tilec
-
-    source = folder / "kernel.tileirbc"
-    source.write_bytes(bytecode(case))
-    compiled = tilec.compile(str(source), target=target)
+    module = module_of(case)
+    watch = Stopwatch()
+    compiled = tilec.compile(module, target=target)
+    seconds = watch.seconds()
     cubin = compiled.stage("cubin")
     assert cubin is not None and compiled.metadata is not None
     path = folder / "tilec.cubin"
     path.write_bytes(cubin.content(False))
     function = disassemble(path, compiled.metadata.entry)
     threads = function.threads or 0
-    return Result(function, threads, function.shared_bytes + compiled.metadata.shared_bytes, compiled)
+    return Result(function, threads, function.shared_bytes + compiled.metadata.shared_bytes, seconds, compiled)
 
 
 def by_tileiras(case: Case, target: str, folder: Path) -> Result:
-    """Compiles with NVIDIA's tileiras; raises ToolError."""
+    """Compiles with NVIDIA's tileiras; raises ToolError, or TimeoutError at the limit of this process."""
     source, path = folder / "kernel.tileirbc", folder / "tileiras.cubin"
     source.write_bytes(bytecode(case))
     words = [tileiras(), source, "-o", path, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"]
+    watch = Stopwatch()
     process = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    seconds = watch.seconds()
+    if process.returncode == -signal.SIGXCPU:
+        raise TimeoutError
     if process.returncode != 0:
         raise ToolError(f"tileiras: {process.stderr.strip().splitlines()[0] if process.stderr else process.returncode}")
     function = disassemble(path, ENTRY)
-    return Result(function, function.threads or 0, function.shared_bytes)
+    return Result(function, function.threads or 0, function.shared_bytes, seconds)
 
 
-def by_triton(case: Case, target: str, folder: Path) -> Result | None:
-    """Compiles the equivalent kernel with Triton; None if there is none, ToolError if Triton refuses it."""
-    if case.triton is None:
-        return None
-    import triton
-    from triton.backends.compiler import GPUTarget
-    from triton.compiler import ASTSource
-
-    from sheet import triton_kernels
-
-    kernel = getattr(triton_kernels, case.triton)
-    types = _TRITON_TYPES[case.triton]
-    signature = {name: types.get(name, "constexpr") for name in kernel.arg_names}
-    constants = {(kernel.arg_names.index(name),): value for name, value in case.constants.items()}
-    # Pointers and numbers of elements are multiples of 16, as cuTile's launch assumes.
-    aligned = {(at,): [["tt.divisibility", 16]] for at, name in enumerate(kernel.arg_names) if _is_aligned(types, name)}
-    source = ASTSource(fn=kernel, signature=signature, constexprs=constants, attrs=aligned)
-    gpu = GPUTarget("cuda", int(target.strip("sm_a")), _LANES)
-    warps, stages = _TRITON_OPTIONS[case.triton]
-    try:
-        # The most stages that fit, as a tuning would find.
-        for count in range(stages, 0, -1):
-            compiled = triton.compile(source, target=gpu, options={"num_warps": warps, "num_stages": count})
-            if compiled.metadata.shared <= MOST_SHARED_BYTES:
-                break
-    except Exception as error:
-        raise ToolError(f"Triton: {str(error).strip().splitlines()[0]}") from error
-    if compiled.metadata.shared > MOST_SHARED_BYTES:
-        raise ToolError(f"Triton: needs {compiled.metadata.shared} of {MOST_SHARED_BYTES} bytes of shared memory")
+def by_triton(case: Case, target: str, folder: Path) -> Result:
+    """Compiles the equivalent kernel with Triton; raises ToolError."""
+    compiled, seconds = compile_triton(case, target, folder)
     path = folder / "triton.cubin"
     path.write_bytes(compiled.asm["cubin"])
     function = disassemble(path, compiled.metadata.name)
     if not any(each.opcode == "EXIT" for each in function.instructions):
         raise ToolError("Triton: writes a kernel that only traps")
-    return Result(function, compiled.metadata.num_warps * _LANES, compiled.metadata.shared)
+    return Result(function, compiled.metadata.num_warps * LANES, compiled.metadata.shared, seconds)
 
 
-def _is_aligned(types: dict[str, str], name: str) -> bool:
-    return name in types and types[name] != "fp32"
-
-
-COMPILERS: dict[str, Callable[[Case, str, Path], Result | None]] = {
+COMPILERS: dict[str, Callable[[Case, str, Path], Result]] = {
     "tilec": by_tilec,
     "tileiras": by_tileiras,
     "Triton": by_triton,
 }
+
+
+def has_kernel(compiler: str, case: Case) -> bool:
+    """Whether a compiler can read the case: tileiras has no tilex, and Triton needs a kernel of its own."""
+    return {"tileiras": not case.is_tilex, "Triton": case.triton is not None}.get(compiler, True)
 
 
 def versions() -> dict[str, str]:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from sheet import overview
+
 # The loops that a table shows, and the row of the counts that is in them.
 _LOOPS = (("tensor", "tensor"), ("tma_loads", "load"), ("mufu_ex2", "exp2"))
 _SHOWN = ("tensor", "tma_loads", "ldl", "stl", "waits", "mufu_ex2", "packed", "lds", "sts", "shuffles")
@@ -90,7 +92,9 @@ _TABLES: tuple[tuple[str, tuple[str, ...], Callable[[dict[str, Any]], list[str]]
 
 
 def _tables(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[list[str]]]]:
-    found = []
+    found = [("Overview", [list(overview.COLUMNS), *overview.overview(rows)])]
+    faults = [[f"{factor:.1f}", *names] for factor, *names in overview.behind(rows)]
+    found.append(("Behind", [["factor", "kernel", "target", "figure"], *faults]))
     for title, columns, cells in _TABLES:
         lines = [["kernel", "target", "compiler", *columns]]
         for row in rows:

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilec.errors import TilecError
 from tilec.explain.reports import reports_of
-from tilec.lowering.gpu.cost.loop_work import cycles_of
+from tilec.lowering.gpu.cost.loop_work import CHAIN, RING, cycles_of
 from tilec.lowering.model.step import TENSOR_PIPE
 
 
@@ -22,7 +22,8 @@ def timeline(compiled: Any, blocks_in_registers: int, iterations: Sequence[float
 
     Keys: `device`; `cycles` per iteration; `bound`, the unit that bounds them; `tensor_share` and `memory_share`, the
     parts of the time in which the tensor pipe multiplies and in which HBM transfers at its full bandwidth, 0 where
-    operands may come from L2; `rings`, slots of each ring; `tma_bytes` per iteration; `blocks_per_processor`;
+    operands may come from L2; `busiest`, the unit that works most, and `busiest_share`, its part of the time; `rings`,
+    slots of each ring; `tma_bytes` per iteration; `blocks_per_processor`;
     `epilogue`, that of a tile in a persistent kernel: its cycles, and the share that multiplies of other tiles hide;
     `loops`, the cycles and the tensor share of each loop that multiplies, if iterations are given, and
     `tensor_share_of_loops`, that of all these iterations together.
@@ -38,6 +39,8 @@ def timeline(compiled: Any, blocks_in_registers: int, iterations: Sequence[float
         return None
     loop = max(kernel["loops"], key=lambda each: (each["multiply_adds"] > 0, each["depth"], each["cycles"]))
     units, cycles = loop["units"], loop["cycles"]
+    # The tensor pipe first: of units that work equally long, the earlier one counts.
+    busiest = max((unit for unit in units if unit not in (CHAIN, RING)), key=units.__getitem__)
     shares = shares_of_loops([each for each in kernel["loops"] if each["multiply_adds"] > 0], iterations)
     return {
         "device": kernel["device"],
@@ -46,6 +49,8 @@ def timeline(compiled: Any, blocks_in_registers: int, iterations: Sequence[float
         "bound": loop["bound"],
         "tensor_share": round(units.get(TENSOR_PIPE, 0) / cycles, 3) if cycles else 0,
         "memory_share": round(loop["hbm_share"], 3),
+        "busiest": busiest,
+        "busiest_share": round(units[busiest] / cycles, 3) if cycles else 0,
         "rings": [ring["stages"] for ring in loop["rings"]],
         "tma_bytes": loop["tma_bytes"],
         "epilogue": next((each["epilogue"] for each in kernel["loops"] if each["epilogue"]), None),

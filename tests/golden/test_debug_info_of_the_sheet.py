@@ -2,53 +2,26 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
-from types import ModuleType
-
 import pytest
 from debug_info import STAGES, compiled, scatter, strip, with_other_names
 from ptx_instructions import instructions
+from sheet_kernels import importable_sheet
 
 import tilec
-from tilec import compilation
-
-TESTS = Path(__file__).parents[1]
-# The names of the modules that the kernels import.
-OTHERS = ("cuda.tile", "sheet", "cutile")
-
-
-@contextmanager
-def importable_sheet() -> Iterator[None]:
-    """The kernels are written in cuTile Python, which tilec stands for; later imports of both are unchanged."""
-    path, hidden = list(sys.path), _without_others()
-    sys.path[:0] = [str(TESTS.parent / "benchmarks"), str(TESTS / "peers")]
-    sys.modules |= {"cuda.tile": tilec, "cuda.tile.compilation": compilation}
-    try:
-        yield
-    finally:
-        _without_others()
-        sys.modules |= hidden
-        sys.path[:] = path
-
-
-def _without_others() -> dict[str, ModuleType]:
-    """Forgets the modules of the kernels; returns them."""
-    return {name: sys.modules.pop(name) for name in list(sys.modules) if name.startswith(OTHERS)}
-
 
 with importable_sheet():
-    from sheet.cases import CASES, TARGETS, Case
-    from sheet.compilers import bytecode
+    from sheet.cases import CASES, DENSE, TARGETS, Case
+    from sheet.compilers import module_of
+
+# The dense products and attention with all their tiles, and one case of each other kernel.
+CHOSEN = (*DENSE, *{(case.module, case.kernel): case for case in CASES if case not in DENSE}.values())
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("case", CASES, ids=[case.name for case in CASES])
+@pytest.mark.parametrize("case", CHOSEN, ids=[case.name for case in CHOSEN])
 def test_debug_info_changes_no_instruction(case: Case, target: str) -> None:
     with importable_sheet():
-        module = bytecode(case)
+        module = module_of(case)
     made = tilec.compile(module, target=target, stop="ptx")
     expected = instructions(made.ptx)
     for stage in STAGES:
