@@ -28,6 +28,7 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import (
+    FLUSHING_EXP2,
     POLYNOMIAL_PARTS,
     BroadcastOp,
     CatOp,
@@ -151,7 +152,9 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
         if "polynomials" in op.operation.attributes:
-            return exponential_work(*exponential_elements(op.operation, known), op.polynomials, device)
+            per_thread, elements = exponential_elements(op.operation, known)
+            work = exponential_work(per_thread, elements, op.polynomials, device)
+            return work if op.function == FLUSHING_EXP2 else work + _flush_test(elements, device)
         elements = _computed_elements(results[0], known)
         mask = _position_mask(op, elements, known)
         if mask is not None:
@@ -160,7 +163,7 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         if divisors is not None:
             return _shared_division(elements, divisors, is_rounded_to_f16(op.operation), device)
         if _is_flushed(op):
-            return Step(exponentials=elements, alu=elements / device.comparisons_per_instruction)
+            return Step(exponentials=elements) + _flush_test(elements, device)
         return _elementwise(_function(op), elements, results[0].type.element_type, device)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return NO_WORK if results else Step(other_instructions=warps)
@@ -259,6 +262,11 @@ def _is_flushed(op: ir.OpView) -> bool:
         return False
     type = op.operation.results[0].type
     return isinstance(type.element_type, ir.F32Type) and thread_elements(type) >= LEAST_FLUSHED
+
+
+def _flush_test(elements: float, device: Device) -> Step:
+    """The comparisons of the arguments of a function that flushes if all results of a warp are normal."""
+    return Step(alu=elements / device.comparisons_per_instruction)
 
 
 def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:

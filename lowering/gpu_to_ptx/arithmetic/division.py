@@ -180,7 +180,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> tuple[ir.
         *_vectors("ld.local", 0, 0, count, stores=False),
     ]
     types = [lowering.type("f32")] * count
-    return lowering.b.execute("\n".join(["{", *lines, "}"]), types, *values)  # type: ignore[no-any-return]
+    return lowering.b.execute("\n".join(["{", *lines, "}"]), types, *values)
 
 
 def _vectors(name: str, offset: int, first: int, count: int, *, stores: bool) -> list[str]:
