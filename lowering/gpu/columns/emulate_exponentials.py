@@ -72,7 +72,7 @@ def _set_share(op: ir.Operation, share: int) -> None:
     with op.location, ir.InsertionPoint(op):
         emulated = emitter.gpu(MathOp, op.operands, [op.results[0].type], function=EXP2, polynomials=share)
     # The position in a schedule; `fastmath` belongs to the upstream operation.
-    for name in (name for name in op.attributes if name.startswith("tile_gpu.")):
+    for name in (name for name in op.attributes if name != "fastmath"):
         emulated.attributes[name] = op.attributes[name]
     op.results[0].replace_all_uses_with(emulated.results[0])
     op.erase()
