@@ -20,9 +20,6 @@ from tilec.dialect.walk import reached, users_of
 
 # The reciprocal of a divisor, the checks of its operands and a branch take as long as the division of some elements.
 LEAST_QUOTIENTS = 8
-# The quotients that a thread divides after one test of operands. Inlined divisions of more than these, for operands
-# outside of the range, are the largest part of a kernel, and a loop over more than 16 registers makes ptxas 13.0 spill.
-_LARGEST_TEST, _TEST_BEFORE_LOOP = 32, 16
 # Instructions of functions whose forms with .ftz compute tiles of f32, in warps without arguments that differ. The test
 # of the arguments and a branch take as long as scaling some elements.
 FLUSHED = {"math.exp2": "ex2.approx", "math.rsqrt": "rsqrt.approx"}
@@ -54,9 +51,27 @@ FMA_OPERATIONS = 3 + len(COEFFICIENTS) + 1
 ALU_OPERATIONS = 3
 
 
-def quotients_of_a_test(quotients: int) -> int:
-    """The quotients that a thread divides after each test, of all `quotients` of an operation."""
-    return quotients if quotients <= _LARGEST_TEST else _TEST_BEFORE_LOOP
+def is_rounded_to_f16(op: ir.Operation) -> bool:
+    """Whether the elements of a result are only rounded to the nearest f16, which has no numbers near zero."""
+    readers = [
+        use.owner.operation
+        for part in reached(op.results[0], _renamed)
+        for use in part.uses
+        if use.owner.operation.name not in _RENAMES
+    ]
+    return bool(readers) and all(map(_rounds_to_f16, readers))
+
+
+def _rounds_to_f16(op: ir.Operation) -> bool:
+    if op.name != "arith.truncf" or "roundingmode" in op.attributes:
+        return False
+    type = op.results[0].type
+    return isinstance(type.element_type if isinstance(type, ir.RankedTensorType) else type, ir.F16Type)
+
+
+def _renamed(value: ir.Value) -> list[ir.Value]:
+    """The tiles that have elements of a tile by other names."""
+    return [user.results[0] for user in users_of(value) if user.name in _RENAMES]
 
 
 def is_polynomial(pair: int, share: int, parts: int) -> bool:

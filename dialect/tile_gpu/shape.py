@@ -13,8 +13,9 @@ from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar, is_regis
 from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES
 
-# The function of which polynomials compute some elements of each thread, and the elements of which they compute n.
-EMULATED, POLYNOMIAL_PARTS = "exp2.approx.ftz", 16
+# The functions of which polynomials compute some elements of each thread, and the elements of which they compute n.
+FLUSHING_EXP2, EXP2 = EMULATED = ("exp2.approx.ftz", "exp2.approx")
+POLYNOMIAL_PARTS = 16
 
 
 def _element(value: ir.Value) -> ir.Type:
@@ -241,11 +242,12 @@ def _polynomials(op: ir.OpView) -> str | None:
     if op.polynomials is None:
         return None
     if (
-        op.function != EMULATED
+        op.function not in EMULATED
         or not is_register_tile(op.result.type)
         or not isinstance(_element(op.result), ir.F32Type)
     ):
-        return f"polynomials: expected '{EMULATED}' of a tile of f32, but got '{op.function}' of {op.result.type}"
+        expected = " or ".join(f"'{function}'" for function in EMULATED)
+        return f"polynomials: expected {expected} of a tile of f32, but got '{op.function}' of {op.result.type}"
     if not 0 < op.polynomials < POLYNOMIAL_PARTS:
         return f"expected 1 to {POLYNOMIAL_PARTS - 1} of {POLYNOMIAL_PARTS} polynomials, but got {op.polynomials}"
     return None

@@ -14,17 +14,17 @@ LAYOUT = blocked((COUNT,), 4, 0, REGISTERS)
 TARGETS = ("sm_100a", "sm_90a")
 
 
-def text(polynomials: int, target: str) -> str:
+def text(polynomials: int, target: str, function: str = "exp2.approx.ftz") -> str:
     type = tile("f32", LAYOUT)
     segments = f"operandSegmentSizes = array<i32: {', '.join(['1'] + ['0'] * 31)}>"
-    attributes = f'{{function = "exp2.approx.ftz", polynomials = {polynomials} : i32, {segments}}}'
+    attributes = f'{{function = "{function}", polynomials = {polynomials} : i32, {segments}}}'
     body = f'%y = "tile_gpu.math"(%x0) {attributes} : ({type}) -> {type}'
     return elementwise(body, [("f32", LAYOUT)], ("f32", LAYOUT), target=target)
 
 
-def exponentials(x: np.ndarray, polynomials: int, target: str) -> np.ndarray:
+def exponentials(x: np.ndarray, polynomials: int, target: str, function: str = "exp2.approx.ftz") -> np.ndarray:
     y = np.zeros(COUNT, np.float32)
-    run(text(polynomials, target), [x, y])
+    run(text(polynomials, target, function), [x, y])
     return y
 
 
@@ -94,3 +94,46 @@ def test_instructions(polynomials: int, pairs: int) -> None:
 def test_one_element_at_a_time_without_packed_instructions() -> None:
     ptx = ptx_of(text(4, "sm_90a"))
     assert "f32x2" not in ptx and ptx.count("fma.rn.f32") == 6 * 8
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("polynomials", [1, 5, 15])
+def test_subnormal_results_without_flushing(polynomials: int, target: str) -> None:
+    """A warp with such results takes the path of the instruction; masked scores and results of zero do not matter."""
+    subnormal = {-126.0: 2.0**-126, -127.0: 2.0**-127, -148.0: 2.0**-148, -149.0: 2.0**-149}
+    others = {-np.inf: 0, -1e30: 0, -152.0: 0, -3.0: 0.125, 0.0: 1, 128.0: np.inf, np.inf: np.inf}
+    for edges in (subnormal, others, subnormal | others):
+        x, expected = in_all_registers(*edges), in_all_registers(*edges.values())
+        assert np.array_equal(exponentials(x, polynomials, target, "exp2.approx"), expected)
+    assert np.isnan(
+        exponentials(in_all_registers(np.nan, -130.0), polynomials, target, "exp2.approx")[:REGISTERS]
+    ).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_error_of_subnormal_results(target: str) -> None:
+    """2 ulp of a normal result, which ptxas scales to the subnormal one: at most one of its units more."""
+    x = np.random.default_rng(3).uniform(-151, -120, COUNT).astype(np.float32)
+    error = np.abs(exponentials(x, 15, target, "exp2.approx") - 2.0 ** x.astype(np.float64))
+    assert (error <= np.maximum(2.0**-22 * 2.0 ** x.astype(np.float64), 2.0**-149)).all()
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_results_do_not_depend_on_other_elements_of_the_warp(target: str) -> None:
+    """One subnormal result per warp changes its path, but no other element; without one the forms are equal."""
+    x = np.random.default_rng(3).uniform(-126, 127, COUNT).astype(np.float32)
+    x[::7] = -np.inf
+    alone = exponentials(x, 5, target, "exp2.approx")
+    assert np.array_equal(alone, exponentials(x, 5, target))
+    changed = x.copy()
+    changed[:: 32 * REGISTERS] = -140
+    beside = exponentials(changed, 5, target, "exp2.approx")
+    assert (beside[:: 32 * REGISTERS] == 2.0**-140).all()
+    assert np.array_equal(beside[x == changed], alone[x == changed])
+
+
+def test_paths_without_flushing() -> None:
+    """Both paths have the polynomials; the one of subnormal results has the instruction beside each of them too."""
+    ptx = ptx_of(text(4, "sm_100a", "exp2.approx"))
+    assert ptx.count("vote.sync.all") == 2 and ptx.count("ex2.approx.ftz.f32") == REGISTERS - 8
+    assert ptx.count("ex2.approx.f32") == REGISTERS and ptx.count("add.rm.f32x2") == 2 * 4

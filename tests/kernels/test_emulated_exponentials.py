@@ -15,52 +15,58 @@ RELATIVE = (2 + STEPS) * 2.0**-23
 
 
 @ct.kernel
-def sums_of_exponentials(X, Y, steps: int):
+def sums_of_exponentials(X, Y, steps: int, flushes: ct.Constant[bool]):
     x = ct.load(X, (0, 0), (ROWS, COLUMNS))
     total = ct.zeros((ROWS, COLUMNS), ct.float32)
     for step in range(steps):
-        total = total + ct.exp2(x - step, flush_to_zero=True)
+        total = total + ct.exp2(x - step, flush_to_zero=flushes)
     ct.store(Y, (0, 0), total)
 
 
-def arguments(x: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
-    return x, np.zeros_like(x), STEPS
+def arguments(x: np.ndarray, flushes: bool) -> tuple[np.ndarray, np.ndarray, int, bool]:
+    return x, np.zeros_like(x), STEPS, flushes
 
 
 @np.errstate(over="ignore")
-def expected(x: np.ndarray) -> np.ndarray:
+def expected(x: np.ndarray, flushes: bool) -> np.ndarray:
     differences = x - np.arange(STEPS, dtype=np.float32)[:, None, None]
     exponentials = np.exp2(differences.astype(np.float64)).astype(np.float32)
-    exponentials[exponentials < np.finfo(np.float32).tiny] = 0
+    if flushes:
+        exponentials[exponentials < np.finfo(np.float32).tiny] = 0
     return exponentials.sum(axis=0)
 
 
-def text_of(x: np.ndarray, target: str) -> str:
-    signature = ct.Signature.from_arguments(sums_of_exponentials, arguments(x))
+def text_of(x: np.ndarray, target: str, flushes: bool) -> str:
+    signature = ct.Signature.from_arguments(sums_of_exponentials, arguments(x, flushes))
     return ct.compile(sums_of_exponentials, target=target, signature=signature, stop="gpu").stage("gpu").text
 
 
+@pytest.mark.parametrize("flushes", [True, False])
 @pytest.mark.parametrize(("low", "high"), [(-2, 2), (-130, 128)])
-def test_results(low: float, high: float, target: str, random: np.random.Generator) -> None:
+def test_results(low: float, high: float, flushes: bool, target: str, random: np.random.Generator) -> None:
     x = random.uniform(low, high, (ROWS, COLUMNS)).astype(np.float32)
-    assert "polynomials" in text_of(x, target)
-    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x), (1,), target=target, hints={}):
-        np.testing.assert_allclose(found, expected(x), rtol=RELATIVE, atol=0)
+    assert "polynomials" in text_of(x, target, flushes)
+    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x, flushes), (1,), target=target, hints={}):
+        np.testing.assert_allclose(found, expected(x, flushes), rtol=RELATIVE, atol=0)
 
 
-def test_edges(target: str) -> None:
+@pytest.mark.parametrize("flushes", [True, False])
+def test_edges(flushes: bool, target: str) -> None:
     infinity = np.inf
     edges = np.array(
         [-infinity, -3e38, -1000, -126, 0, -0.0, 1e-40, 5, 127, 128, 131, 1e6, 3e38, infinity, np.nan, -1], np.float32
     )
     x = np.resize(edges, (COLUMNS, ROWS)).T.copy()
-    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x), (1,), target=target, hints={}):
-        np.testing.assert_array_equal(found, expected(x))
+    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x, flushes), (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found, expected(x, flushes))
 
 
-def test_pass_left_out(target: str, monkeypatch: pytest.MonkeyPatch, random: np.random.Generator) -> None:
+@pytest.mark.parametrize("flushes", [True, False])
+def test_pass_left_out(
+    flushes: bool, target: str, monkeypatch: pytest.MonkeyPatch, random: np.random.Generator
+) -> None:
     monkeypatch.delitem(HEURISTICS, "emulate-exponentials")
     x = random.uniform(-2, 2, (ROWS, COLUMNS)).astype(np.float32)
-    assert "polynomials" not in text_of(x, target)
-    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x), (1,), target=target, hints={}):
-        np.testing.assert_allclose(found, expected(x), rtol=RELATIVE, atol=0)
+    assert "polynomials" not in text_of(x, target, flushes)
+    for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x, flushes), (1,), target=target, hints={}):
+        np.testing.assert_allclose(found, expected(x, flushes), rtol=RELATIVE, atol=0)

@@ -112,7 +112,7 @@ def _polynomials(kernel: KernelOp) -> Iterator[Change]:
     for op in _operations(kernel, "tile_gpu.math"):
         if "polynomials" in op.attributes:
             yield "none", partial(op.attributes.__delitem__, "polynomials")
-        elif op.opview.function == EMULATED:
+        elif op.opview.function in EMULATED:
             yield "most", partial(_set_number, op, "polynomials", POLYNOMIAL_PARTS - 1)
 
 

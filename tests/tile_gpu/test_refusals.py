@@ -66,7 +66,9 @@ REFUSALS = {
     f"%r = tile_gpu.cat %y, %o dimension 0 : !l, {REVERSED} -> {LONG}": "the tiles must have one layout",
     f"%o = arith.constant dense<0.0> : {REVERSED}\n"
     f'%r = tile_gpu.math "div.full" %y, %o : !l, {REVERSED} -> !l': "the tiles must have one layout",
-    '%r = tile_gpu.math "exp2.approx" polynomials 4 %y : !l -> !l': "expected 'exp2.approx.ftz' of a tile of f32",
+    '%r = tile_gpu.math "rsqrt.approx" polynomials 4 %y : !l -> !l': (
+        "expected 'exp2.approx.ftz' or 'exp2.approx' of a tile of f32"
+    ),
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 4 %n : i32 -> i32': "but got 'exp2.approx.ftz' of i32",
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 0 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 0",
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 16 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 16",

@@ -3,6 +3,9 @@
 before:   for .. { %p = tile_gpu.math "exp2.approx.ftz" %x }
 after:    for .. { %p = tile_gpu.math "exp2.approx.ftz" polynomials 3 %x }
 
+before:   for .. { %p = math.exp2 %x }
+after:    for .. { %p = tile_gpu.math "exp2.approx" polynomials 3 %x }
+
 The share is the least with which the units of the SM, over all roles of the loop, take about the fewest cycles together
 (lowering/model/): MUFU against the FMA pipe, the ALU and the issue slots. It is as accurate as the instruction.
 """
@@ -16,8 +19,9 @@ from dataclasses import replace
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS, MathOp
+from tilec.dialect.tile_gpu.shape import EMULATED, EXP2, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.walk import operations_inside
+from tilec.lowering import emitter
 from tilec.lowering.gpu.cost.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
 from tilec.lowering.gpu.cost.operation_work import VisitedTiles, exponential_elements, exponential_work
 from tilec.lowering.gpu.ir.tile_size import thread_elements
@@ -26,6 +30,7 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
 
+_EXP2 = "math.exp2"
 # Exponentials of fewer elements per thread, as factors of rows, are not worth the constants.
 _LEAST_ELEMENTS = 16
 # A share has to save this part of the cycles against a smaller one, for it costs instructions and registers.
@@ -42,7 +47,7 @@ def emulate_exponentials(kernel: KernelOp, context: Context) -> None:
             share = _share(loop, device, known)
             if share and _saves(loop, share, device, known):
                 for op in _exponentials(loop.runs):
-                    op.attributes["polynomials"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)
+                    _set_share(op, share)
 
 
 def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
@@ -52,11 +57,25 @@ def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
 
 def _is_emulated(op: ir.Operation) -> bool:
     """Whether polynomials can compute elements of an operation."""
-    if op.name != MathOp.OPERATION_NAME or op.opview.function != EMULATED:
+    if op.name != _EXP2 and (op.name != MathOp.OPERATION_NAME or op.opview.function not in EMULATED):
         return False
     type = op.results[0].type
     is_f32 = is_register_tile(type) and isinstance(type.element_type, ir.F32Type)
     return is_f32 and thread_elements(type) >= _LEAST_ELEMENTS
+
+
+def _set_share(op: ir.Operation, share: int) -> None:
+    """Polynomials compute `share` of the elements; the upstream operation has no attribute for it."""
+    if op.name == MathOp.OPERATION_NAME:
+        op.attributes["polynomials"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)
+        return
+    with op.location, ir.InsertionPoint(op):
+        emulated = emitter.gpu(MathOp, op.operands, [op.results[0].type], function=EXP2, polynomials=share)
+    # The position in a schedule; `fastmath` belongs to the upstream operation.
+    for name in (name for name in op.attributes if name != "fastmath"):
+        emulated.attributes[name] = op.attributes[name]
+    op.results[0].replace_all_uses_with(emulated.results[0])
+    op.erase()
 
 
 def _share(loop: LoopWork, device: Device, known: VisitedTiles) -> int:

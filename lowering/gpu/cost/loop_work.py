@@ -74,7 +74,7 @@ class Run:
         warps: its warps.
         action: the index of the action among those of the role.
         step: the work of the operations.
-        functions: the operations `tile_gpu.math` among them.
+        functions: the operations `tile_gpu.math` and `math.exp2` among them.
     """
 
     role: str
@@ -300,7 +300,7 @@ class _Reader:
             actions.append(Busy(0.0))
         run.step += step
         name = op.name
-        if name == MathOp.OPERATION_NAME:
+        if name in (MathOp.OPERATION_NAME, "math.exp2"):
             run.functions.append(op)
         if name == ReduceOp.OPERATION_NAME:
             self.reduced.update(op.results)

@@ -28,6 +28,7 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import (
+    FLUSHING_EXP2,
     POLYNOMIAL_PARTS,
     BroadcastOp,
     CatOp,
@@ -58,9 +59,9 @@ from tilec.lowering.instruction_choice import (
     LEAST_FLUSHED,
     LEAST_QUOTIENTS,
     is_position,
+    is_rounded_to_f16,
     polynomial_elements,
     position_comparisons,
-    quotients_of_a_test,
 )
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.matrix_unit import STEP_BYTES
@@ -152,16 +153,18 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
         if "polynomials" in op.operation.attributes:
-            return exponential_work(*exponential_elements(op.operation, known), op.polynomials, device)
+            per_thread, elements = exponential_elements(op.operation, known)
+            work = exponential_work(per_thread, elements, op.polynomials, device)
+            return work if op.function == FLUSHING_EXP2 else work + _flush_test(elements, device)
         elements = _computed_elements(results[0], known)
         mask = _position_mask(op, elements, known)
         if mask is not None:
             return mask
         divisors = _shared_divisors(op, known)
         if divisors is not None:
-            return _shared_division(thread_elements(results[0].type), elements, divisors, device)
+            return _shared_division(elements, divisors, is_rounded_to_f16(op.operation), device)
         if _is_flushed(op):
-            return Step(exponentials=elements, alu=elements / device.comparisons_per_instruction)
+            return Step(exponentials=elements) + _flush_test(elements, device)
         bits = bit_work(op, elements, device)
         return _elementwise(_function(op), elements, results[0].type.element_type, device) if bits is None else bits
     # Tiles that are renamed, repeated or numbered cost nothing.
@@ -265,6 +268,11 @@ def _is_flushed(op: ir.OpView) -> bool:
     return isinstance(type.element_type, ir.F32Type) and thread_elements(type) >= LEAST_FLUSHED
 
 
+def _flush_test(elements: float, device: Device) -> Step:
+    """The comparisons of the arguments of a function that flushes if all results of a warp are normal."""
+    return Step(alu=elements / device.comparisons_per_instruction)
+
+
 def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:
     """The work on a mask that is made of bits of words; None for another operation."""
     is_select = op.operation.name == "arith.select"
@@ -294,13 +302,12 @@ def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
     return divisors if executed_elements(op.lhs.type) >= LEAST_QUOTIENTS * divisors else None
 
 
-def _shared_division(per_thread: int, elements: float, divisors: float, device: Device) -> Step:
-    """Two of the three float operations of an element are packed, and its checks by threes."""
-    joined = 2 * elements * (1 - 1 / device.floats_per_instruction)
-    checks = 1 + 2 / device.comparisons_per_instruction
-    reciprocals = max(divisors, elements / quotients_of_a_test(per_thread))
-    per_divisor = Step(fma=_DIVISOR_FMA * reciprocals, alu=_DIVISOR_ALU * reciprocals, exponentials=reciprocals)
-    return Step(fma=3 * elements, alu=checks * elements, joined=joined) + per_divisor
+def _shared_division(elements: float, divisors: float, to_f16: bool, device: Device) -> Step:
+    """The float operations of an element are packed: its quotient, and half of one that tests it; others in threes."""
+    fma = 3.5 * elements
+    checks = 0.0 if to_f16 else (1 + 1 / device.comparisons_per_instruction) * elements
+    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
+    return Step(fma=fma, alu=checks, joined=fma - fma / device.floats_per_instruction) + per_divisor
 
 
 def l2_bytes_of_load(op: ir.OpView) -> float:

@@ -98,7 +98,7 @@ _RECORDS = (
         "emulate-exponentials",
         emulate_exponentials,
         guarantees=(
-            "in loops where MUFU takes as long as other units, `exp2.approx.ftz` of tiles of f32 has `polynomials`: "
+            "in loops where MUFU takes as long as other units, exp2 of tiles of f32 has `polynomials`: "
             "the share of the elements with which all units together take the fewest cycles"
         ),
         without="MUFU computes all",

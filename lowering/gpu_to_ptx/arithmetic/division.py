@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import each_integer
@@ -17,7 +17,7 @@ from tilec.lowering.gpu_to_ptx.registers.elementwise import (
     reduced,
 )
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, quotients_of_a_test
+from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, is_rounded_to_f16
 
 # Divisors in [2^-20, 2^20] and dividends of magnitudes in [2^-100, 2^100] have quotients and, with 2^-46 of the
 # dividend as last digit, remainders in the range of normal and exact numbers.
@@ -25,6 +25,7 @@ _LEAST_DIVISOR, _LARGEST_DIVISOR = "0f35800000", "0f49800000"
 _LARGEST_DIVIDEND = "0f71800000"
 # Twice the bits of 2^-100, less one: without the sign, and zero is the largest number.
 _LEAST_DIVIDEND_CODE = 2 * (27 << 23) - 1
+_VECTOR = 4
 # Functions, and whether the operands are signed.
 _DIVISIONS = {
     "arith.divsi": ("div", True),
@@ -39,7 +40,6 @@ _ROUNDED = {
     "arith.ceildivui": (False, True),
 }
 _BITS = 64
-Divide = Callable[[Lowering, Sequence[Column]], list[ir.Value]]
 
 
 @lowers("arith.divf")
@@ -47,7 +47,8 @@ def divf(lowering: Lowering, operation: ir.Operation) -> None:
     """Divides 16-bit floats in f32: 24 bits are at least 2 * 11 + 2, so the second rounding has no effect."""
     kind = element(operation.results[0])
     if kind.name == "f32" and _shares_divisors(lowering, operation):
-        each_distinct(lowering, operation, lambda columns: _divide_by_shared(lowering, columns))
+        to_f16 = is_rounded_to_f16(operation)
+        each_distinct(lowering, operation, lambda columns: _divide_by_shared(lowering, columns, to_f16))
         return
     if kind.bits > 16:
         each(lowering, operation, instruction(lowering, f"div.rn.{kind.suffix} $0, $1, $2;", kind))
@@ -71,108 +72,113 @@ def _shares_divisors(lowering: Lowering, operation: ir.Operation) -> bool:
     return min(counts.values()) >= LEAST_QUOTIENTS and not lowering.in_flight
 
 
-def _divide_by_shared(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
-    """The quotients of distinct pairs (dividend, divisor) of f32 registers.
+def _divide_by_shared(lowering: Lowering, columns: Sequence[Column], to_f16: bool) -> list[ir.Value]:
+    """The quotients of distinct pairs (dividend, divisor) of f32 registers, which may be only rounded `to_f16`.
 
     For y = RN(1 / s) and q = RN(x * y), the quotient RN(x / s) is RN(q + y * (x - s * q)), if nothing overflows or
     underflows (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor
-    is known in advance", IEEE Transactions on Computers 53, 2004). `div.rn.f32` has about twelve instructions, one of
-    MUFU. A warp with an operand outside of the safe range divides each element by `div.rn.f32`.
+    is known in advance", IEEE Transactions on Computers 53, 2004). The three operations are packed; `div.rn.f32` has
+    about twelve instructions, one of MUFU. A warp with an operand outside of the safe range divides by `div.rn.f32`.
+
+    The remainder of a dividend below 2^-100 may be wrong by 2^-150, which is at most half of the dividend, so that
+    q + y * (x - s * q) is about x * y / 2 at least, and below 2^-78: rounded to f16 it is a zero of the right sign.
     """
-    size = quotients_of_a_test(len(columns))
-    slowly = _one_by_one if size == len(columns) else _in_loops
-    rows = {divisor: row for row, divisor in enumerate(dict.fromkeys(divisor for _, divisor in columns))}
-    in_order = sorted(columns, key=lambda column: rows[column[1]]) if size < len(columns) else list(columns)
-    quotients: dict[Column, ir.Value] = {}
-    for first in range(0, len(columns), size):
-        part = in_order[first : first + size]
-        quotients.update(zip(part, _divide_part(lowering, part, slowly), strict=True))
-    return [quotients[column] for column in columns]
-
-
-def _divide_part(lowering: Lowering, columns: Sequence[Column], slowly: Divide) -> list[ir.Value]:
-    """The quotients of some columns after one test of their operands; `slowly` divides any operands."""
-    safe = _is_safe(lowering, columns)
+    divisors = list(dict.fromkeys(divisor for _, divisor in columns))
+    # Divisions by the same divisor have their reciprocals before the branches, where equal instructions are merged.
+    reciprocals = {divisor: lowering.compute("rcp.rn.f32 $0, $1;", "f32", divisor) for divisor in divisors}
+    safe = _is_safe(lowering, list(dict.fromkeys(dividend for dividend, _ in columns)), divisors, to_f16)
     fast, slow = lowering.b.block(label="divide_by_reciprocal"), lowering.b.block(label="divide")
     done = lowering.b.block([lowering.type("f32")] * len(columns), "divided")
     lowering.b.cond_branch(safe, fast, [], slow, [], uniform=True)
-    for block, divide in ((fast, _by_reciprocals), (slow, slowly)):
-        lowering.at(block)
-        lowering.b.branch(done, *divide(lowering, columns))
+    lowering.at(fast)
+    lowering.b.branch(done, *_by_reciprocals(lowering, [(x, s, reciprocals[s]) for x, s in columns]))
+    lowering.at(slow)
+    lowering.b.branch(done, *_divided_in_turn(lowering, columns))
     lowering.at(done)
     return list(done.arguments)
 
 
-def _is_safe(lowering: Lowering, columns: Sequence[Column]) -> ir.Value:
+def _is_safe(lowering: Lowering, dividends: list[ir.Value], divisors: list[ir.Value], to_f16: bool) -> ir.Value:
     """Whether all operands of the warp are in the safe range: the predicate is the same in all of its threads."""
-    dividends = list(dict.fromkeys(dividend for dividend, _ in columns))
-    divisors = list(dict.fromkeys(divisor for _, divisor in columns))
-    codes = [
-        lowering.compute("mad.lo.s32 $0, $1, 2, -1;", "i32", lowering.compute("mov.b32 $0, $1;", "i32", each))
-        for each in dividends
-    ]
-    magnitudes = [lowering.compute("abs.f32 $0, $1;", "f32", each) for each in dividends]
-    least = reduced(lowering, "min.u32", "i32", codes)
+    magnitudes = [lowering.compute("abs.f32 $0, $1;", "f32", dividend) for dividend in dividends]
     largest = reduced(lowering, "max.NaN.f32", "f32", magnitudes, 2 + lowering.target.compares_three)
-    safe = lowering.compute(f"setp.ge.u32 $0, $1, {_LEAST_DIVIDEND_CODE};", "i1", least)
-    limits = [("le", largest, _LARGEST_DIVIDEND)]
-    limits.append(("ge", reduced(lowering, "min.NaN.f32", "f32", divisors), _LEAST_DIVISOR))
-    limits.append(("le", reduced(lowering, "max.NaN.f32", "f32", divisors), _LARGEST_DIVISOR))
-    for comparison, register, limit in limits:
-        safe = lowering.compute(f"setp.{comparison}.and.f32 $0, $1, {limit}, $2;", "i1", register, safe)
+    safe = lowering.compute(f"setp.le.f32 $0, $1, {_LARGEST_DIVIDEND};", "i1", largest)
+    for divisor in divisors:
+        safe = lowering.compute(f"setp.ge.and.f32 $0, $1, {_LEAST_DIVISOR}, $2;", "i1", divisor, safe)
+        safe = lowering.compute(f"setp.le.and.f32 $0, $1, {_LARGEST_DIVISOR}, $2;", "i1", divisor, safe)
+    if not to_f16:
+        codes = [
+            lowering.compute("mad.lo.s32 $0, $1, 2, -1;", "i32", lowering.compute("mov.b32 $0, $1;", "i32", dividend))
+            for dividend in dividends
+        ]
+        least = reduced(lowering, "min.u32", "i32", codes)
+        safe = lowering.compute(f"setp.ge.and.u32 $0, $1, {_LEAST_DIVIDEND_CODE}, $2;", "i1", least, safe)
     return lowering.b.execute("vote.sync.all.pred $0, $1, 0xffffffff;", lowering.type("i1"), safe)
 
 
-def _one_by_one(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
-    return [lowering.compute("div.rn.f32 $0, $1, $2;", "f32", *column) for column in columns]
-
-
-def _in_loops(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
-    """The quotients by `div.rn.f32`, of one divisor in a loop: ptxas inlines a division as about 15 instructions."""
-    dividends: dict[ir.Value, list[ir.Value]] = {}
-    for dividend, divisor in columns:
-        dividends.setdefault(divisor, []).append(dividend)
-    quotients = {
-        (dividend, divisor): quotient
-        for divisor, own in dividends.items()
-        for dividend, quotient in _divided_in_turn(lowering, own, divisor)
-    }
-    return [quotients[column] for column in columns]
-
-
-def _divided_in_turn(
-    lowering: Lowering, dividends: list[ir.Value], divisor: ir.Value
-) -> Iterable[tuple[ir.Value, ir.Value]]:
-    """Dividends with their quotients: each iteration divides the first register, which becomes the last one."""
-    b, registers = lowering.b, [each.type for each in dividends]
-    head, done = b.block([b.i32, *registers], "divide_next"), b.block(registers, "divided_in_turn")
-    b.branch(head, lowering.compute("mov.b32 $0, 1;", "i32"), *dividends)
-    lowering.at(head)
-    count, first, *others = head.arguments
-    moved = [*others, lowering.compute("div.rn.f32 $0, $1, $2;", "f32", first, divisor)]
-    following = lowering.compute("add.s32 $0, $1, 1;", "i32", count)
-    again = lowering.compute(f"setp.le.s32 $0, $1, {len(dividends)};", "i1", following)
-    b.cond_branch(again, head, [following, *moved], done, moved, uniform=True)
-    lowering.at(done)
-    return zip(dividends, done.arguments, strict=True)
-
-
 def _by_reciprocals(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
-    reciprocals = {
-        divisor: lowering.compute("rcp.rn.f32 $0, $1;", "f32", divisor)
-        for divisor in dict.fromkeys(divisor for _, divisor in columns)
-    }
-    negated = {
-        divisor: lowering.compute("neg.f32 $0, $1;", "f32", reciprocal) for divisor, reciprocal in reciprocals.items()
-    }
-    quotients = in_pairs(lowering, "mul", ["rn"], [(x, reciprocals[s]) for x, s in columns])
+    """The quotients of operands (dividend, divisor, reciprocal of the divisor) in the safe range."""
+    quotients = in_pairs(lowering, "mul", ["rn"], [(x, y) for x, _, y in columns])
     # s * q - x, not x - s * q: their signs of zero make the quotient of -0 negative.
-    errors = [
-        lowering.compute("fma.rn.f32 $0, $1, $2, $3;", "f32", s, q, lowering.compute("neg.f32 $0, $1;", "f32", x))
-        for (x, s), q in zip(columns, quotients, strict=True)
+    remainders = [
+        (s, q, lowering.compute("neg.f32 $0, $1;", "f32", x)) for (x, s, _), q in zip(columns, quotients, strict=True)
     ]
-    corrections = [(error, negated[s], q) for (_, s), error, q in zip(columns, errors, quotients, strict=True)]
+    errors = in_pairs(lowering, "fma", ["rn"], remainders)
+    negated = {y: lowering.compute("neg.f32 $0, $1;", "f32", y) for y in dict.fromkeys(y for _, _, y in columns)}
+    corrections = [(e, negated[y], q) for (_, _, y), e, q in zip(columns, errors, quotients, strict=True)]
     return in_pairs(lowering, "fma", ["rn"], corrections)
+
+
+def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> tuple[ir.Value, ...]:
+    """The quotients by `div.rn.f32` in a loop over local memory, because ptxas inlines it as about 15 instructions."""
+    count, divisors = len(columns), list(dict.fromkeys(divisor for _, divisor in columns))
+    values = [dividend for dividend, _ in columns]
+    # One divisor stays in a register; several are an array beside the dividends.
+    values += [divisor for _, divisor in columns] if len(divisors) > 1 else divisors
+    arrays, size_bytes = len(values) // count, 4 * (count + -count % _VECTOR)
+    divisor = "%divisor" if arrays > 1 else f"${2 * count}"
+    loads = [f"ld.local.f32 %divisor, [%at+{size_bytes}];"] if arrays > 1 else []
+    lines = [
+        f".local .align 16 .b8 operands[{arrays * size_bytes}];",
+        ".reg .b64 %at;",
+        ".reg .b32 %left;",
+        ".reg .f32 %dividend, %divisor;",
+        ".reg .pred %more;",
+        *(
+            line
+            for array in range(arrays)
+            for line in _vectors("st.local", size_bytes * array, count * (1 + array), count, stores=True)
+        ),
+        "mov.b64 %at, operands;",
+        f"mov.b32 %left, {count};",
+        "$divide_next:",
+        '.pragma "nounroll";',
+        "ld.local.f32 %dividend, [%at];",
+        *loads,
+        f"div.rn.f32 %dividend, %dividend, {divisor};",
+        "st.local.f32 [%at], %dividend;",
+        "add.s64 %at, %at, 4;",
+        "sub.s32 %left, %left, 1;",
+        "setp.ne.s32 %more, %left, 0;",
+        "@%more bra.uni $divide_next;",
+        *_vectors("ld.local", 0, 0, count, stores=False),
+    ]
+    types = [lowering.type("f32")] * count
+    return lowering.b.execute("\n".join(["{", *lines, "}"]), types, *values)
+
+
+def _vectors(name: str, offset: int, first: int, count: int, *, stores: bool) -> list[str]:
+    """Accesses of an array in local memory, with the placeholders from `first` on."""
+    lines = []
+    for start in range(0, count, _VECTOR):
+        own = [f"${first + number}" for number in range(start, min(start + _VECTOR, count))]
+        vectors = [own] if len(own) == _VECTOR else [[register] for register in own]
+        for number, vector in enumerate(vectors):
+            width, registers = (f".v{_VECTOR}", f"{{{', '.join(vector)}}}") if len(vector) > 1 else ("", vector[0])
+            address = f"[operands+{offset + 4 * (start + number)}]"
+            values = (address, registers) if stores else (registers, address)
+            lines.append(f"{name}{width}.f32 {', '.join(values)};")
+    return lines
 
 
 # ---- of integers

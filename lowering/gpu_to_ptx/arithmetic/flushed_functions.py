@@ -6,13 +6,15 @@ multiplies, because of subnormals (ptxas 13.0). The forms with .ftz are one inst
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elementwise import each_distinct, in_pairs, reduced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.instruction_choice import FLUSHED, LEAST_FLUSHED
+
+Function = Callable[[list[ir.Value]], list[ir.Value]]
 
 
 @dataclass(frozen=True)
@@ -44,16 +46,25 @@ def flushes(lowering: Lowering, operation: ir.Operation) -> bool:
 
 def by_flushing(lowering: Lowering, operation: ir.Operation) -> None:
     """The function of each element of a tile of f32; all threads of a warp use the same form."""
-    rule, form = _RULES[operation.name], FLUSHED[operation.name]
+    form = FLUSHED[operation.name]
 
-    def step(columns: Sequence[tuple[ir.Value, ...]]) -> list[ir.Value]:
-        return _guarded(lowering, rule, form, [register for (register,) in columns])
+    def function(modifier: str) -> Function:
+        return lambda arguments: [lowering.compute(f"{form}{modifier}.f32 $0, $1;", "f32", each) for each in arguments]
 
-    each_distinct(lowering, operation, step)
+    each_distinct(
+        lowering,
+        operation,
+        lambda columns: guarded(
+            lowering, operation.name, [register for (register,) in columns], function(".ftz"), function("")
+        ),
+    )
 
 
-def _guarded(lowering: Lowering, rule: _Rule, form: str, arguments: list[ir.Value]) -> list[ir.Value]:
-    b = lowering.b
+def guarded(
+    lowering: Lowering, name: str, arguments: list[ir.Value], flushing: Function, exact: Function
+) -> list[ir.Value]:
+    """The results of `flushing`, or of `exact` in warps with an argument for which they differ."""
+    b, rule = lowering.b, _RULES[name]
     fast, slow, done = (b.block(label="flushed"), b.block(label="not_flushed"), b.block(
         [lowering.type("f32")] * len(arguments), "function_done"
     ))  # fmt: skip
@@ -66,9 +77,9 @@ def _guarded(lowering: Lowering, rule: _Rule, form: str, arguments: list[ir.Valu
         distances = in_pairs(lowering, "add", ["rn"], [(argument, center) for argument in arguments])
         safe = _all(lowering, "gt", _least(lowering, distances, True), rule.radius)
     b.cond_branch(safe, fast, [], slow, [], uniform=True)
-    for block, modifier in ((fast, ".ftz"), (slow, "")):
+    for block, function in ((fast, flushing), (slow, exact)):
         lowering.at(block)
-        b.branch(done, *(lowering.compute(f"{form}{modifier}.f32 $0, $1;", "f32", each) for each in arguments))
+        b.branch(done, *function(arguments))
     lowering.at(done)
     return list(done.arguments)
 

@@ -3,25 +3,22 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import POLYNOMIAL_PARTS, MathOp
+from tilec.dialect.tile_gpu.shape import FLUSHING_EXP2, MathOp
 from tilec.lowering.gpu_to_ptx.arithmetic.convert import CONVERSIONS
+from tilec.lowering.gpu_to_ptx.arithmetic.emulated_exponentials import exact_exponentials, flushing_exponentials
 from tilec.lowering.gpu_to_ptx.arithmetic.flushed_functions import by_flushing, flushes
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import (
-    Column,
-    Pair,
     Step,
     each,
     each_distinct,
     elementwise_pairs,
-    in_pairs,
     instruction,
     packs,
 )
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
-from tilec.lowering.instruction_choice import COEFFICIENTS, FRACTION_BITS, GREATEST, LEAST, SHIFTER, is_polynomial
 from tilec.lowering.math.functions import function, integer_power
 
 _NAMES = ("exp", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan2")
@@ -103,7 +100,8 @@ def tile_gpu_math(lowering: Lowering, operation: ir.Operation) -> None:
     base, *modifiers = function.split(".")
     if "polynomials" in operation.attributes:
         share = ir.IntegerAttr(operation.attributes["polynomials"]).value
-        each_distinct(lowering, operation, lambda columns: _emulated_exponentials(lowering, kind, share, columns))
+        exponentials = flushing_exponentials if function == FLUSHING_EXP2 else exact_exponentials
+        each_distinct(lowering, operation, lambda columns: exponentials(lowering, kind, share, columns))
         return
     if base in CONVERSIONS:
         CONVERSIONS[base](lowering, operation, modifiers)
@@ -155,65 +153,6 @@ def _fpowi(lowering: Lowering, operation: ir.Operation) -> None:
         return integer_power(str(base.type)).write(lowering.b, base, whole)
 
     _in_f32(lowering, operation, step)
-
-
-def _emulated_exponentials(lowering: Lowering, kind: PtxElement, share: int, columns: list[Column]) -> list[ir.Value]:
-    """2**x of each register, for two at a time: some by polynomials.
-
-    So MUFU has fewer. Registers of one kind alternate with those of the other, so that both units have work.
-    """
-    registers = [register for (register,) in columns]
-    done: dict[ir.Value, ir.Value] = {}
-    for number, (low, high) in enumerate(zip(registers[0::2], registers[1::2], strict=False)):
-        if is_polynomial(number, share, POLYNOMIAL_PARTS):
-            done[low], done[high] = _Polynomial(lowering, kind).of((low, high))
-    for register in registers:
-        if register not in done:
-            done[register] = lowering.compute("ex2.approx.ftz.f32 $0, $1;", "f32", register)
-    return [done[register] for register in registers]
-
-
-class _Polynomial:
-    """The polynomials of two elements, by packed instructions where the target has them."""
-
-    def __init__(self, lowering: Lowering, kind: PtxElement) -> None:
-        self.lowering, self.kind = lowering, kind
-
-    def of(self, arguments: Pair) -> Pair:
-        """2**x of both."""
-        low, high = map(self._clamped, arguments)
-        # PTX ISA 9.7.3.3: .rm rounds to the integer below.
-        shifted = self._apply("add", "rm", (low, high), self._constants(SHIFTER))
-        whole = self._apply("add", "rn", shifted, self._constants(-SHIFTER))
-        fraction = self._apply("sub", "rn", (low, high), whole)
-        value = self._constants(COEFFICIENTS[-1])
-        for coefficient in (*reversed(COEFFICIENTS[:-1]), 1.0):
-            value = self._apply("fma", "rn", value, fraction, self._constants(coefficient))
-        scales = self._power(shifted[0]), self._power(shifted[1])
-        result = self._apply("mul", "rn", value, scales)
-        # A product with a power of two is exact, and so is its contraction with a sum.
-        self.lowering.sums.update(result)
-        return result
-
-    def _clamped(self, argument: ir.Value) -> ir.Value:
-        """The argument within the exponents of f32; NaN remains NaN."""
-        least, greatest = self._constant(LEAST), self._constant(GREATEST)
-        above = self.lowering.compute("max.NaN.f32 $0, $1, $2;", "f32", argument, least)
-        return self.lowering.compute("min.NaN.f32 $0, $1, $2;", "f32", above, greatest)
-
-    def _power(self, shifted: ir.Value) -> ir.Value:
-        """2**n, of which the low bits are the exponent."""
-        return self.lowering.compute(f"shl.b32 $0, $1, {FRACTION_BITS};", "f32", shifted)
-
-    def _apply(self, name: str, rounding: str, *pairs: Pair) -> Pair:
-        low, high = in_pairs(self.lowering, name, [rounding], list(zip(*pairs, strict=True)))
-        return low, high
-
-    def _constants(self, value: float) -> Pair:
-        return self._constant(value), self._constant(value)
-
-    def _constant(self, value: float) -> ir.Value:
-        return self.lowering.constant(self.kind, value)
 
 
 def _instruction_in_f32(lowering: Lowering, operation: ir.Operation, name: str, mode: str = "rn") -> None:
