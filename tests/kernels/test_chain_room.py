@@ -112,3 +112,12 @@ def test_persistent_blocks(target, random, tm):
     args = (q, k, v, np.zeros(exact.shape, np.float32), tm, d, dv, tn)
     for (out,) in run_everywhere(separate_values, (2,), args, (3,), target=target, hints={}):
         assert np.array_equal(out, exact)
+
+
+def test_parts_of_the_rows_come_first():
+    """Parts of the rows repeat no multiply: 128 rows with 65,536 registers of accumulators on sm_90a."""
+    args = (*(np.zeros(shape, np.float16) for shape in ((128, 64), (256, 64), (256, 256))), np.zeros((128, 256), "f4"))
+    signature = Signature.from_arguments(separate_values, (*args, 128, 64, 256, 256))
+    made = ct.compile(separate_values, signature=signature, target="sm_90a", stop="ptx")
+    assert any("the block computes the rows in 2 parts" in remark.message for remark in made.remarks)
+    assert ".reqnctapercluster" not in made.ptx
