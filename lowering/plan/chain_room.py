@@ -106,14 +106,21 @@ def chain_room(
     multiplies = operations_named(entry, PLAIN_MULTIPLIES)
     if not options.tma or not any(map(is_chained, multiplies)) or _fits_surely(multiplies, target):
         return ChainRoom()
-    attributes = entry.operation.attributes
-    if _ROOM in attributes:
-        rows, columns, slice_bytes = attributes[_ROOM]
-        if rows * columns in (1, *counts):
-            return ChainRoom(ClusterShape(rows, columns), slice_bytes)
+    known = known_room(entry)
+    if known is not None and known.shape.ctas in (1, *counts):
+        return known
     room = _best(entry, target, counts, check)
-    attributes[_ROOM] = ir.DenseI64ArrayAttr.get([room.shape.rows, room.shape.columns, room.slice_bytes])
+    entry.operation.attributes[_ROOM] = ir.DenseI64ArrayAttr.get([room.shape.rows, room.shape.columns, room.slice_bytes])
     return room
+
+
+def known_room(entry: ir.OpView) -> ChainRoom | None:
+    """The division that an earlier stage, or the same one, has computed for an entry; None if none has."""
+    attributes = entry.operation.attributes
+    if _ROOM not in attributes:
+        return None
+    rows, columns, slice_bytes = attributes[_ROOM]
+    return ChainRoom(ClusterShape(rows, columns), slice_bytes)
 
 
 def _best(entry: ir.OpView, target: Target, counts: Sequence[int], check: CheckOrder) -> ChainRoom:

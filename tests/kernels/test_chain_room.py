@@ -78,7 +78,9 @@ def test_all_multiplies_on_the_fast_unit(target, heads, tn):
     made = compiled(heads, tn, target)
     assert "mma.sync" not in made.ptx and ".reqnctapercluster" in made.ptx
     assert not [remark for remark in made.remarks if remark.topic in ("hint", "matrix-unit", "registers")]
-    assert "the memory or the registers of one CTA do not hold the tiles of a chain" in made.explain("plan")
+    report = made.explain("plan")
+    assert "the memory or the registers of one CTA do not hold the tiles of a chain" in report
+    assert "division among CTAs: " in report and "columns of the last multiplies of chains in " in report
 
 
 def test_few_rows_whose_operands_exceed_shared_memory(target):
