@@ -3,8 +3,8 @@
     mmaf : 128x512, 512x64 -> 128x64;  mmaf : 128x64, 64x512 -> 128x512   ->   2 CTAs: 128x64 and 128x256 in each
 
 If the columns of the last multiplies of a chain are divided, all CTAs compute the first ones. Of the divisions for
-which the memories of a CTA hold the tiles, that with the fewest cycles of all CTAs is taken. A ring
-of one slot adds the latency of its loads.
+which the memories of a CTA hold the tiles, that with the fewest cycles of all CTAs is taken. A ring of one slot adds
+the latency of its loads.
 """
 
 from __future__ import annotations
@@ -110,7 +110,8 @@ def chain_room(
     if known is not None and known.shape.ctas in (1, *counts):
         return known
     room = _best(entry, target, counts, check)
-    entry.operation.attributes[_ROOM] = ir.DenseI64ArrayAttr.get([room.shape.rows, room.shape.columns, room.slice_bytes])
+    numbers = [room.shape.rows, room.shape.columns, room.slice_bytes]
+    entry.operation.attributes[_ROOM] = ir.DenseI64ArrayAttr.get(numbers)
     return room
 
 
