@@ -3,8 +3,8 @@
     mmaf : 128x512, 512x64 -> 128x64;  mmaf : 128x64, 64x512 -> 128x512   ->   2 CTAs: 128x64 and 128x256 in each
 
 If the columns of the last multiplies of a chain are divided, all CTAs compute the first ones. Of the divisions for
-which the memories of a CTA hold the tiles, that with the fewest cycles of all CTAs is taken. A ring
-of one slot adds the latency of its loads.
+which the memories of a CTA hold the tiles, that with the fewest cycles of all CTAs is taken. A ring of one slot adds
+the latency of its loads.
 """
 
 from __future__ import annotations
@@ -106,14 +106,22 @@ def chain_room(
     multiplies = operations_named(entry, PLAIN_MULTIPLIES)
     if not options.tma or not any(map(is_chained, multiplies)) or _fits_surely(multiplies, target):
         return ChainRoom()
-    attributes = entry.operation.attributes
-    if _ROOM in attributes:
-        rows, columns, slice_bytes = attributes[_ROOM]
-        if rows * columns in (1, *counts):
-            return ChainRoom(ClusterShape(rows, columns), slice_bytes)
+    known = known_room(entry)
+    if known is not None and known.shape.ctas in (1, *counts):
+        return known
     room = _best(entry, target, counts, check)
-    attributes[_ROOM] = ir.DenseI64ArrayAttr.get([room.shape.rows, room.shape.columns, room.slice_bytes])
+    numbers = [room.shape.rows, room.shape.columns, room.slice_bytes]
+    entry.operation.attributes[_ROOM] = ir.DenseI64ArrayAttr.get(numbers)
     return room
+
+
+def known_room(entry: ir.OpView) -> ChainRoom | None:
+    """The division that an earlier stage, or the same one, has computed for an entry; None if none has."""
+    attributes = entry.operation.attributes
+    if _ROOM not in attributes:
+        return None
+    rows, columns, slice_bytes = attributes[_ROOM]
+    return ChainRoom(ClusterShape(rows, columns), slice_bytes)
 
 
 def _best(entry: ir.OpView, target: Target, counts: Sequence[int], check: CheckOrder) -> ChainRoom:

@@ -12,6 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
+from tilec.lowering.plan.chain_room import known_room
 from tilec.lowering.plan.kernel_plan import Plan
 from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand
 from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
@@ -79,10 +80,18 @@ def report_of(plan: Plan) -> PlanReport:
     return PlanReport(name, plan.target.name, tuple(_decisions(plan)))
 
 
+def _division(plan: Plan) -> str:
+    room = known_room(plan.entry)
+    if room is None or room.shape.columns == 1:
+        return "rows" if plan.matrix.multiplies else "columns"
+    columns = f"columns of the last multiplies of chains in {room.shape.columns} parts"
+    return columns if room.shape.rows == 1 else f"rows in {room.shape.rows} parts, {columns}"
+
+
 def _decisions(plan: Plan) -> Iterator[Decision]:
     yield Decision("CTAs per tile block", str(plan.ctas), plan.cluster.reason, plan.cluster.runner_up)
     if plan.ctas > 1:
-        yield Decision("division among CTAs", "rows" if plan.matrix.multiplies else "columns")
+        yield Decision("division among CTAs", _division(plan))
     yield Decision("warps that compute", str(plan.warps), plan.worker_warps.reason, plan.worker_warps.runner_up)
     if plan.most_columns:
         yield _tensor_memory(plan)

@@ -78,7 +78,9 @@ def test_all_multiplies_on_the_fast_unit(target, heads, tn):
     made = compiled(heads, tn, target)
     assert "mma.sync" not in made.ptx and ".reqnctapercluster" in made.ptx
     assert not [remark for remark in made.remarks if remark.topic in ("hint", "matrix-unit", "registers")]
-    assert "the memory or the registers of one CTA do not hold the tiles of a chain" in made.explain("plan")
+    report = made.explain("plan")
+    assert "the memory or the registers of one CTA do not hold the tiles of a chain" in report
+    assert "division among CTAs: " in report and "columns of the last multiplies of chains in " in report
 
 
 def test_few_rows_whose_operands_exceed_shared_memory(target):
@@ -112,3 +114,12 @@ def test_persistent_blocks(target, random, tm):
     args = (q, k, v, np.zeros(exact.shape, np.float32), tm, d, dv, tn)
     for (out,) in run_everywhere(separate_values, (2,), args, (3,), target=target, hints={}):
         assert np.array_equal(out, exact)
+
+
+def test_parts_of_the_rows_come_first():
+    """Parts of the rows repeat no multiply: 128 rows with 65,536 registers of accumulators on sm_90a."""
+    args = (*(np.zeros(shape, np.float16) for shape in ((128, 64), (256, 64), (256, 256))), np.zeros((128, 256), "f4"))
+    signature = Signature.from_arguments(separate_values, (*args, 128, 64, 256, 256))
+    made = ct.compile(separate_values, signature=signature, target="sm_90a", stop="ptx")
+    assert any("the block computes the rows in 2 parts" in remark.message for remark in made.remarks)
+    assert ".reqnctapercluster" not in made.ptx
