@@ -118,11 +118,11 @@ def _load_across_bytes(op: ir.OpView) -> list[ir.Value]:
     # Elements with a bit after the last byte do not exist.
     mask = place.inside(last)
     low, first_token = _load_bytes(op, place.pointers(first), mask)
-    high, last_token = _load_bytes(op, place.pointers(last), mask)
     right = build("trunci", [shift], [TileType.get(type.tile_shape[-1:], type.element)]).result
+    lower = integer("shri", low, _in_rows(right, low), signedness="unsigned")
+    high, last_token = _load_bytes(op, place.pointers(last), mask)
     # Where the shift is 0, both bytes are the same one.
     left = integer("andi", integer("subi", _splat(right, _BYTE), right), _BYTE - 1)
-    lower = integer("shri", low, _in_rows(right, low), signedness="unsigned")
     value = integer("ori", lower, integer("shli", high, _in_rows(left, high)))
     return [_low_bits(value, type.bits), join_tokens([first_token, last_token])]
 
