@@ -48,7 +48,7 @@ def run_tile_stage(
     def run_passes(source: ir.Module, found: list[Remark]) -> ir.Module:
         return _run_passes(source, target, given, found, evaluate, count_columns)
 
-    with module.context, ir.Location.unknown():
+    with module.context:
         compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
         return run_with_lowerings(module, compiler, remarks)
 

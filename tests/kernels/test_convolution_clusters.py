@@ -146,3 +146,11 @@ def test_slices_of_channels_are_not_divided() -> None:
     kernel = tilec.compile(slices, target="sm_90a", signature=signature, hints={"num_ctas": 2}, stop="ptx")
     (remark,) = [remark.message for remark in kernel.remarks if remark.topic == "hint"]
     assert "num_ctas=2 is not followed: the channels of images are in slices" in remark
+
+
+def test_runs_are_not_multiplied_by_narrow_pairs() -> None:
+    """CTAs of 64 rows are pairs or none: left operands that threads store in tensor memory have 128."""
+    assert "cta_group::2" in compiled("whole tiles", "sm_100a", 128, 64, "im2col", num_ctas=2).ptx
+    kernel = compiled("whole tiles", "sm_100a", 128, 64, "run", num_ctas=2)
+    (remark,) = [remark.message for remark in kernel.remarks if remark.topic == "hint"]
+    assert "num_ctas=2 is not followed: blocks with 64 rows each must multiply in pairs, but TMA does not" in remark

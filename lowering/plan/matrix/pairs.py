@@ -122,6 +122,9 @@ def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: in
     if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
         return False
     lhs, rhs = _source_by_tma(op.lhs, target, order, images=True), _source_by_tma(op.rhs, target, order)
+    # Pairs of 64 rows read them from shared memory alone (lowering/gpu/channels/pair_multiplies.py).
+    if lhs is not None and is_of_run(lhs.load) and op.acc.type.shape[0] == ctas * NARROW_ROWS:
+        return False
     return lhs is not None and rhs is not None and _has_halves(op, rhs, unit)
 
 
