@@ -9,6 +9,7 @@ import cost_kernels
 import pytest
 
 import tilec as ct
+from tilec.dialect.location import source_location
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.errors import SourceLocation
@@ -182,6 +183,27 @@ def test_elements_at_unknown_strides_may_be_adjacent(target):
 
 
 @ct.kernel
+def indirect(Next, X, Z, Y):
+    total = ct.zeros((128,), ct.float32)
+    for i in range(1024):
+        j = ct.load(Next, (i,), (1,), allow_tma=False).item()
+        total = total * ct.load(X, (j,), (128,), allow_tma=False) + ct.load(Z, (i,), (128,), allow_tma=False)
+    ct.store(Y, (0,), total)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_only_a_load_whose_index_is_loaded_waits_for_another_one(target):
+    signature = "Next: i32[?], X: f32[?], Z: f32[?], Y: f32[?]"
+    compiled = ct.compile(indirect, signature=signature, target=target, stop="gpu")
+    (kernel,) = operations_named(compiled.stage("gpu").value, (KernelOp.OPERATION_NAME,))
+    model = ModeledKernel(kernel, target)
+    columns = {source_location(op.location).column for op in model.dependent}
+    lines = Path(__file__).read_text().splitlines()
+    (line,) = (each for each in lines if each.startswith("        total = total * ct.load(X, (j,)"))
+    assert columns == {line.index("ct.load(X") + 1} and len(model.waiting) > len(model.dependent)
+
+
+@ct.kernel
 def counted(Count):
     for _ in range(1000):
         ct.atomic_add(Count, 0, 1)
@@ -237,6 +259,31 @@ def test_loss_of_a_loop_bound_by_the_tensor_pipe(loss, location, other):
     expected = 100 * (1 - norm(*other) / norm(*PRESENT))
     # The cycles outside of the loop are 0.3 % of the kernel.
     assert lost(compiled, loss, location) == pytest.approx(expected, abs=0.3)
+
+
+@ct.function
+def product_of(a, b, acc):
+    return ct.mma(a, b, acc)
+
+
+@ct.kernel
+def four_products(A, B, C):
+    acc = ct.zeros((128, 256), ct.float32)
+    for k in range(1024):
+        a, b = ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 256))
+        acc = product_of(a, b, product_of(a, b, product_of(a, b, product_of(a, b, acc))))
+    ct.store(C, (0, 0), acc)
+
+
+def test_all_multiplies_of_a_location_take_half_of_the_time():
+    """Four multiplies of 1024 cycles are far above the 945 cycles of L2, also in half of the time.
+
+    Latencies of wgmma and of barriers, about 4 % of an iteration, stay.
+    """
+    signature = "A: f16[128,65536], B: f16[65536,256], C: f32[128,256]"
+    compiled = ct.compile(four_products, signature=signature, target="sm_90a", stop="gpu", hints={"multicast": False})
+    place = location_of("ct.mma(a, b, acc)\n\n\n@ct.kernel")
+    assert lost(compiled, Loss("half"), place) == pytest.approx(50, abs=3)
 
 
 @pytest.mark.parametrize("target", TARGETS)

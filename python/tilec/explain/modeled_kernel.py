@@ -73,6 +73,7 @@ class ModeledKernel:
         self.operations = operations_inside(kernel)
         self.atomics = [op for op in self.operations if interface_of(op.name).category is Category.ATOMIC]
         self.waiting = {op: number for number, op in enumerate(filter(_is_awaited, self.operations))}
+        self.dependent = {op for op in self.waiting if _needs_loads(op, self.waiting)}
         self.at: dict[SourceLocation | None, list[ir.Operation]] = {}
         for op in self.operations:
             self.at.setdefault(source_location(op.location), []).append(op)
@@ -124,12 +125,16 @@ class ModeledKernel:
     def _price(self, change: Change) -> Price:
         before: dict[ir.Operation, list[Action]] = {}
         after: dict[ir.Operation, list[Action]] = {}
+        first: dict[ir.Block, ir.Operation] = {}
         for op, number in self.waiting.items():
             if op in change.ready:
                 continue
+            # ptxas moves loads of a block of code to its begin, unless they need the result of another one.
+            issued = op if op in self.dependent else first.setdefault(op.block, op)
             # The threads of the first user wait, those of others find the tile in their registers.
             channel = f"load {number}"
-            after[op] = [Load(channel, self.device.load_dram_latency_cycles, 0.0), Signal(channel, Side.FULL)]
+            loads = after.setdefault(issued, [])
+            loads += [Load(channel, self.device.load_dram_latency_cycles, 0.0), Signal(channel, Side.FULL)]
             before.setdefault(_first_user(op, self.operations), []).append(Wait(channel, Side.FULL))
         delays = {op: self.device.load_l2_latency_cycles for op in self.atomics if op not in change.ready}
         for op, cycles in {**delays, **change.delays}.items():
@@ -168,6 +173,22 @@ def _is_carried(value: ir.Value) -> bool:
         if outer.name not in LOOPS and not _is_carried(outer.results[use.operand_number]):
             return False
     return True
+
+
+def _needs_loads(op: ir.Operation, loads: Collection[ir.Operation]) -> bool:
+    """Whether an operation needs the result of a load in its block."""
+    pending, seen = list(op.operands), set[ir.Value]()
+    while pending:
+        value = pending.pop()
+        if value in seen or isinstance(value.owner, ir.Block):
+            continue
+        seen.add(value)
+        source = value.owner.operation
+        if source in loads:
+            return True
+        if source.block == op.block:
+            pending += source.operands
+    return False
 
 
 def _first_user(op: ir.Operation, operations: Sequence[ir.Operation]) -> ir.Operation:
