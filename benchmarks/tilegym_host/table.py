@@ -60,7 +60,8 @@ def document(rows: Sequence[KernelRow], versions: dict[str, str], revision: str)
             "reasons below; `LDL+STL` are loads and stores of local memory in the machine code; `share` is the "
             "modelled part of the main loop's time in which the tensor pipe multiplies, or HBM transfers if nothing "
             "multiplies, and `bound` the unit with the most work. tilec and tileiras read the same bytecode: tilec in "
-            "one warm process, tileiras in a new process each time, both beside other work of the machine.",
+            "warm processes, tileiras in a new process each time, on a machine with much other work, so that only "
+            "their ratio counts. A dash stands for a figure that was not measured.",
             "",
             *_summary(rows),
             "",
