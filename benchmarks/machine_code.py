@@ -59,20 +59,20 @@ def main() -> None:
     ]
     start_compilers(cases)
     for number, job in enumerate(jobs, 1):
-        if _key(job) in rows:
+        if is_measured(rows.get(_key(job))):
             continue
         show_progress(f"{number} of {len(jobs)}: {' '.join(_key(job))}")
         rows[_key(job)] = measure(job, options.timeout)
         if options.json:
             write_json(Path(options.json), versions, in_order(rows))
     show_progress("")
-    write = table.markdown if options.markdown else table.text
-    print(", ".join(f"{name} {version}" for name, version in versions.items()))
-    print(write([rows[_key(job)] for job in jobs if _key(job) in rows]))
+    used = ", ".join(f"{name} {version}" for name, version in versions.items())
+    shown = [rows[_key(job)] for job in jobs if _key(job) in rows]
+    print(table.page(shown, used) if options.markdown else f"{used}\n{table.text(shown)}")
 
 
 def start_compilers(cases: list[Case]) -> None:
-    """Imports in this process what its children share, so that it is no part of the time of their compiles."""
+    """Imports the modules that all children share, so that the time of a compile excludes it."""
     tilec.compile(_WARM_UP)
     for module in {case.module for case in cases}:
         importlib.import_module(module)
@@ -153,6 +153,11 @@ def kept_rows(path: Path, versions: dict[str, str]) -> dict[_Key, _Row]:
     return {(row["kernel"], row["target"], row["compiler"]): row for row in found["rows"]}
 
 
+def is_measured(row: _Row | None) -> bool:
+    """Whether a row has its time, or the reason why it has none."""
+    return row is not None and row.get("seconds", 0) is not None
+
+
 def in_order(rows: dict[_Key, _Row]) -> list[_Row]:
     """The rows of the kernels that the sheet has, in its order."""
     jobs = [(case, target, name) for case in CASES for target in TARGETS for name in compilers.COMPILERS]
@@ -180,7 +185,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--compiler", action="append", choices=tuple(compilers.COMPILERS), help="(default: all)")
     parser.add_argument("--json", metavar="FILE", help="write all figures, those of every loop and role")
     parser.add_argument("--resume", action="store_true", help="keep the rows that FILE has")
-    parser.add_argument("--markdown", action="store_true", help="print the tables as Markdown")
+    parser.add_argument("--markdown", action="store_true", help="print a page of Markdown")
     parser.add_argument("--timeout", type=int, default=120, metavar="S", help="seconds of a compile (default: 120)")
     found = parser.parse_args()
     if found.resume and not found.json:

@@ -1,4 +1,7 @@
-"""A line per kernel and target with the figures of all compilers, and the lines in which tilec is behind."""
+"""A line per kernel and target with the figures of all compilers, and the lines in which tilec is behind.
+
+The seconds of a row are None if its compile was not measured.
+"""
 
 from __future__ import annotations
 
@@ -54,7 +57,7 @@ def _figures(line: _Line, compilers: Sequence[str]) -> list[str]:
     cells: tuple[Callable[[_Row], str], ...] = (
         lambda row: str(row["whole"]["instructions"]),
         lambda row: "+".join(map(str, row["spills_in_loops"])),
-        lambda row: f"{row['seconds']:.2f}",
+        lambda row: "-" if row["seconds"] is None else f"{row['seconds']:.2f}",
     )
     return [" / ".join(_cell(line.get(compiler), cell) for compiler in compilers) for cell in cells]
 
@@ -89,5 +92,5 @@ def _faults(line: _Line) -> Iterator[tuple[float, str]]:
     count, of_peer = row["whole"]["instructions"], peer["whole"]["instructions"]
     if count > MOST_INSTRUCTIONS * of_peer:
         yield count / of_peer, f"instructions: {count:,} for {of_peer:,}"
-    if row["seconds"] > MOST_SECONDS * peer["seconds"]:
+    if None not in (row["seconds"], peer["seconds"]) and row["seconds"] > MOST_SECONDS * peer["seconds"]:
         yield row["seconds"] / peer["seconds"], f"compile: {row['seconds']:.2f} s for {peer['seconds']:.2f} s"

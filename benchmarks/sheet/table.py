@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from pathlib import Path
 from typing import Any
 
 from sheet import overview
@@ -107,6 +108,12 @@ def _tables(rows: Sequence[dict[str, Any]]) -> list[tuple[str, list[list[str]]]]
             lines = [line for line in lines if line[3] != "-"]
         found.append((title, lines))
     return found
+
+
+def page(rows: Sequence[dict[str, Any]], versions: str) -> str:
+    """The introduction and the tables as a page of Markdown."""
+    introduction = Path(__file__).with_name("introduction.md").read_text()
+    return f"{introduction.format(versions=versions)}\n{markdown(rows)}"
 
 
 def markdown(rows: Sequence[dict[str, Any]]) -> str:

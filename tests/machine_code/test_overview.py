@@ -15,7 +15,7 @@ import pytest
 from sheet import compilers
 from sheet.cases import CASES
 from sheet.overview import behind, overview
-from sheet.table import markdown
+from sheet.table import page
 
 CASE = CASES[0]
 
@@ -58,6 +58,12 @@ def test_a_kernel_that_is_equal_to_its_peer_is_not_behind() -> None:
 )
 def test_each_figure_that_is_behind(fields: dict[str, Any], factor: float, figure: str) -> None:
     assert behind([row("tilec", **fields), row("tileiras")]) == [(factor, "k", "sm_90a", figure)]
+
+
+def test_a_compile_that_was_not_measured_is_not_compared() -> None:
+    rows = [row("tilec"), row("tileiras", seconds=None)]
+    assert overview(rows)[0][-1] == "1.00 / -"
+    assert behind(rows) == []
 
 
 def test_the_largest_factor_is_first() -> None:
@@ -103,11 +109,11 @@ def test_a_compiler_that_does_not_return_is_a_failure(
 def test_compilers_without_the_kernel_have_no_row() -> None:
     convolution = next(case for case in CASES if case.is_tilex)
     backward = next(case for case in CASES if case.name.startswith("backward"))
-    found = {
-        case: [name for name in compilers.COMPILERS if compilers.has_kernel(name, case)]
+    found = [
+        [name for name in compilers.COMPILERS if compilers.has_kernel(name, case)]
         for case in (CASE, convolution, backward)
-    }
-    assert list(found.values()) == [["tilec", "tileiras", "Triton"], ["tilec"], ["tilec", "tileiras"]]
+    ]
+    assert found == [["tilec", "tileiras", "Triton"], ["tilec"], ["tilec", "tileiras"]]
 
 
 def test_rows_of_the_same_versions_are_kept(tmp_path: Path) -> None:
@@ -120,7 +126,13 @@ def test_rows_of_the_same_versions_are_kept(tmp_path: Path) -> None:
     assert json.loads(path.read_text())["rows"] == [kept]
 
 
-def test_markdown_starts_with_the_overview_and_the_list() -> None:
-    found = markdown([row("tilec", failure="error: refused")])
+def test_rows_without_a_time_are_measured_again() -> None:
+    rows = [row("tilec"), row("tilec", failure="refused"), row("tilec", seconds=None), None]
+    assert [machine_code.is_measured(each) for each in rows] == [True, True, False, False]
+
+
+def test_page_has_the_versions_then_the_overview_and_the_list() -> None:
+    found = page([row("tilec", failure="error: refused")], "tilec 1")
+    assert "--markdown`: tilec 1.\n" in found
     assert found.index("## Overview") < found.index("## Behind") < found.index("## Code")
     assert "| inf | k | sm_90a | error: refused |" in found
