@@ -107,7 +107,7 @@ def chain_room(
     if not options.tma or not any(map(is_chained, multiplies)) or _fits_surely(multiplies, target):
         return ChainRoom()
     known = known_room(entry)
-    if known is not None and known.shape.ctas in (1, *counts):
+    if known is not None and known.shape.ctas in (1, *counts) and _is_divisible(entry, known.shape, check):
         return known
     room = _best(entry, target, counts, check)
     numbers = [room.shape.rows, room.shape.columns, room.slice_bytes]
@@ -153,6 +153,18 @@ def divide_chain(entry: ir.OpView, shape: ClusterShape, check: CheckOrder) -> No
         divide_rows(entry, shape.rows, NARROW_ROWS, check, ROWS)
 
 
+def _is_divisible(entry: ir.OpView, shape: ClusterShape, check: CheckOrder) -> bool:
+    """Whether an entry can still be divided: passes may have changed it since its division was chosen."""
+    if shape.ctas == 1:
+        return True
+    try:
+        _module, copy = _copied(entry)
+        divide_chain(copy, shape, check)
+    except NotDivisibleError:
+        return False
+    return True
+
+
 def _fits_surely(multiplies: list[ir.OpView], target: Target) -> bool:
     """Whether accumulators and operands fit a CTA even if all of them are in use at once."""
     operands = {value: None for op in multiplies for value in (op.lhs, op.rhs)}
@@ -179,10 +191,7 @@ def _fits_in_turn(entry: ir.OpView, target: Target, check: CheckOrder) -> bool:
 
 def _use(entry: ir.OpView, target: Target, divide: _Divide) -> _Use:
     """The use of a CTA by a copy of an entry that is divided; raises NotDivisibleError."""
-    module = copied(entry.operation.parent.opview)
-    name = entry.operation.attributes["sym_name"]
-    entries = operations_named(module, (entry.operation.name,))
-    copy = next(each for each in entries if each.operation.attributes["sym_name"] == name)
+    module, copy = _copied(entry)
     divide(copy)
     divide_wide_multiplies(module, target, ClusterShape(1))
     plans = matrix_plans(copy, target, WARP_COUNTS, MemoryOrder(list(operations_below(copy))))
@@ -199,6 +208,13 @@ def _use(entry: ir.OpView, target: Target, divide: _Divide) -> _Use:
     free_bytes = room.free - room.rings - _RESERVED_BYTES - min(SLICE_BYTES, rows * _ROW_BYTES)
     use = _Use(slow, room.rings, free_bytes, fits, 0.0)
     return replace(use, cycles=_cycles(plan, target, room.rings, use.has_slots))
+
+
+def _copied(entry: ir.OpView) -> tuple[ir.Module, ir.OpView]:
+    """A copy of the module of an entry, which owns its operations, and the entry in it."""
+    module, name = copied(entry.operation.parent.opview), entry.operation.attributes["sym_name"]
+    entries = operations_named(module, (entry.operation.name,))
+    return module, next(each for each in entries if each.operation.attributes["sym_name"] == name)
 
 
 def _cycles(plan: MatrixPlan, target: Target, ring_bytes: int, has_slots: bool) -> float:

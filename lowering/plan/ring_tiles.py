@@ -6,7 +6,8 @@ memory that two slots of each operand leave, and threads load those for which no
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from math import prod
 
@@ -113,11 +114,27 @@ class SharedRoom:
 
 def shared_room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> SharedRoom:
     """The shared memory of a plan whose operands in tensor memory are placed."""
-    in_rings = sum(slot_bytes(tile) for tile in plan.loads if in_loop(tile.owner.opview))
-    always = sum(slot_bytes(tile) for tile in plan.loads) - in_rings + sum(map(slot_bytes, _stored_operands(plan)))
+    in_rings = _bytes_of_loops(tile for tile in plan.loads if in_loop(tile.owner.opview))
+    always = sum(slot_bytes(tile) for tile in plan.loads if not in_loop(tile.owner.opview))
+    always += _bytes_of_loops(_stored_operands(plan))
     free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
     in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
     return SharedRoom(in_rings, free, reserved, in_tensor_memory)
+
+
+def _bytes_of_loops(tiles: Iterable[ir.Value]) -> int:
+    """The bytes of tiles, of which loops one after the other have the same memory."""
+    own, inner = defaultdict[ir.Operation | None, int](int), defaultdict[ir.Operation | None, set[ir.Operation]](set)
+    for tile in tiles:
+        around = [] if isinstance(tile.owner, ir.Block) else loops_around(tile.owner.opview)
+        own[around[0] if around else None] += slot_bytes(tile)
+        for loop, outer in zip(around, (*around[1:], None), strict=bool(around)):
+            inner[outer].add(loop)
+
+    def bytes_of(loop: ir.Operation | None) -> int:
+        return own[loop] + max(map(bytes_of, inner[loop]), default=0)
+
+    return bytes_of(None)
 
 
 def staging_limit(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> int:

@@ -181,7 +181,8 @@ def test_roles_of_one_loop_are_one_problem(target: str) -> None:
     assert kinds.count("tma_load") == 2
     assert kinds.count(multiplies) == 2 * groups
     # The exponentials, and what is mixed with them: the sums of their rows, and conversions.
-    assert kinds.count("exp2") == groups
+    # On sm_100a polynomials compute some of them.
+    assert kinds.count({"sm_100a": "math", "sm_90a": "exp2"}[target]) == groups
     # On sm_100a a role of its own scales the accumulator.
     computing = {"compute", "compute1"} if target == "sm_100a" else {"compute[0]", "compute[1]"}
     assert set(report.loop.roles) == {*computing, "load", *(["mma"] if target == "sm_100a" else [])}

@@ -108,8 +108,9 @@ def test_ranks(target: str, rows: int, columns: int) -> None:
 @TARGETS
 @pytest.mark.parametrize("kernel", [forces, nearest, ranks])
 def test_threads_exchange_nothing(kernel: Any, target: str) -> None:
-    """One shuffle broadcasts the number of the warp that stores by TMA."""
+    """One shuffle broadcasts the number of the warp that stores by TMA, if any does."""
     points, flat = (np.zeros((3, 256), np.float32), np.zeros((2, 256), np.float32), 256), np.zeros(256, np.int32)
     arrays = {forces: points, nearest: (flat,) * 4, ranks: (points[0][0], flat)}[kernel]
     signature = Signature.from_arguments(kernel, [*arrays, 128, 128])
-    assert ct.compile(kernel, target=target, signature=signature).ptx.count("shfl.") == (kernel is forces)
+    ptx = ct.compile(kernel, target=target, signature=signature).ptx
+    assert ptx.count("shfl.") == ("cp.async.bulk.tensor" in ptx)

@@ -260,12 +260,12 @@ def test_load_by_tma(element, steps, target):
 @pytest.mark.parametrize("element", ["i32", "i64"])
 def test_last_tile_of_the_longest_extent_is_stored_by_tma(element, target, tmp_path):
     """2**31 - 16 columns: the last tile starts 64 before 2**31, and its last 16 columns are outside."""
-    extent, tile = 2**31 - 16, "8x64"
+    extent, tile = 2**31 - 16, "64x64"
     tensor = f"tensor_view<1x{extent}xi8, strides=[{2**31},1]>"
     view = view_type(tile, tensor, tile)
     program = module(
         f"%f: tile<ptr<i8>>, %o: tile<ptr<i8>>, %i: tile<{element}>",
-        f"""{turned((8, 64), "i8")}
+        f"""{turned((64, 64), "i8")}
         %b = assume div_by<16>, %f : tile<ptr<i8>>
         %t = make_tensor_view %b, shape = [1, {extent}], strides = [{2**31}, 1] : {tensor}
         %v = make_partition_view %t : {view}
@@ -274,7 +274,7 @@ def test_last_tile_of_the_longest_extent_is_stored_by_tma(element, target, tmp_p
     )
     assert "cp.async.bulk.tensor.2d.global" in ct.compile(program, target=target, stop="ptx").ptx
     memory = np.asarray(np.memmap(tmp_path / "bytes", np.int8, "w+", shape=(2**31 + 64,)))
-    ones = np.ones((64, 8), np.int8)
+    ones = np.ones((64, 64), np.int8)
     ct.run(program, (1,), [memory, ones, 2**25 - 1], backend="simulate", target=target)
     assert memory[2**31 - 128 :].tolist() == [0] * 64 + [1] * 48 + [0] * 80
 

@@ -1,6 +1,6 @@
-// RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// RUN: tilec compile %s --emit gpu-raw --target sm_90a
-// RUN: tilec compile %s --emit gpu --target sm_100a --check-prefix=ROLES
+// RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint convolution=im2col
+// RUN: tilec compile %s --emit gpu-raw --target sm_90a --hint convolution=im2col
+// RUN: tilec compile %s --emit gpu --target sm_100a --hint convolution=im2col --check-prefix=ROLES
 // A 3x3 window with stride 2x1 and dilation 1x2 over NHWC images. The first pixel of the tile is decoded once, before
 // the loops over the taps; in them, only the offsets of the instruction change. Two panels of 64 channels fill a slot.
 
