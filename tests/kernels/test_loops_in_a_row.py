@@ -131,7 +131,7 @@ def test_keys_of_the_next_block_are_loaded_before_the_values(kernel: object, loo
     """In a ring of one slot, values wait for the multiply of the block before; keys after them would wait too."""
     made = compiled(kernel, arguments(256, 256, 128, 256), "sm_100a")
     assert order_of_loads(made) == ["%map_1", "%map_2"] * loops
-    # A load with the steps around it, and the loop; a loop whose sums are multiplied late has a second such load before.
+    # A load with the steps around it, and the loop. Late sums have a second such load before the loop.
     assert role_of_loads(made).count("tile_gpu.iterations_ahead = ") >= 4 * loops
 
 
