@@ -19,6 +19,7 @@ from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape, global_vector
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import LANES, Target
+from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile.expand.expand_packed_views import PACKED_STORE_BITS
 from tilec.lowering.tile_to_gpu.access.alignment import (
     VECTOR_BYTES,
@@ -133,10 +134,12 @@ def _is_stored_by_threads(store: ir.OpView, layout: LinearLayout) -> bool:
 
 
 def _is_small(store: ir.OpView, layout: LinearLayout, target: Target) -> bool:
-    """Whether TMA would take longer to issue the store of a tile than memory to write it, and lanes store sectors.
+    """Whether TMA would take longer to issue the store of a loop than memory to write it, and lanes store sectors.
 
     Threads store it without the two barriers of a staging buffer.
     """
+    if not in_loop(store):
+        return False
     type, device = store.view.type, device_of(target.name)
     dimension, vector = access_vector(store)
     bits = element_bits(type.element)

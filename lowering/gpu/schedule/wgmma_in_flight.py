@@ -23,5 +23,7 @@ def wgmma_in_flight(kernel: KernelOp, context: Context) -> None:
     if kernel.roles is None:
         return
     for loop in [op for op in operations_inside(kernel.roles) if op.name == "scf.for"]:
-        if (found := late_waits(loop)) is not None:
+        found = late_waits(loop)
+        # Threads that fill the slots of a ring themselves may have one slot.
+        if found is not None and all(release.opview.channel.owner.opview.stages > 1 for release in found.releases):
             write_schedules(kernel, {loop: found.order()}, context)
