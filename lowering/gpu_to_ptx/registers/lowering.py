@@ -181,12 +181,10 @@ class Lowering:
         self.role = role
         self._scratch_start = -(-self.scratch_size_bytes // SLOT_BYTES) * SLOT_BYTES
         thread = self.compute("mov.u32 $0, %tid.x;", "i32")
-        first = LANES * role.first_warp
-        self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, first) if first else thread
+        first = role.first_warp
+        self.thread = self.compute("sub.s32 $0, $1, $2;", "i32", thread, LANES * first) if first else thread
         self.lane = self.compute("mov.u32 $0, %laneid;", "i32")
-        self.warp = self.block_warp
-        if role.first_warp:
-            self.warp = self.compute("sub.s32 $0, $1, $2;", "i32", self.block_warp, role.first_warp)
+        self.warp = self.compute("sub.s32 $0, $1, $2;", "i32", self.block_warp, first) if first else self.block_warp
         self.issuing_warp = self.compute("setp.eq.s32 $0, $1, $2;", "i1", self.warp, 0) if role.warps > 1 else None
         self._elected = None if role.warps > 1 else self._elect()
         self.state.clear()
@@ -215,10 +213,8 @@ class Lowering:
 
     def issuer(self, *, leads_pair: bool) -> ir.Value | None:
         """The predicate of the warp that issues asynchronous operations; None if every warp of the role does."""
-        if not leads_pair:
-            return self.issuing_warp
-        if self.issuing_warp is None:
-            return self.leads_pair
+        if not leads_pair or self.issuing_warp is None:
+            return self.leads_pair if leads_pair else self.issuing_warp
         return self.compute("and.pred $0, $1, $2;", "i1", self.issuing_warp, self.leads_pair)
 
     def _elect(self) -> ir.Value:
