@@ -79,6 +79,14 @@ def test_wordings(target: str, keys: int) -> None:
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_equal_conditions_in_other_words(target: str) -> None:
+    """A branch on the product and one on the quotient change in one iteration: the loop is split once."""
+    found = cycles(target, 64, "masked twice")
+    assert len(found) == 2
+    assert min(found) <= LIMIT * min(cycles(target, 64, "never"))
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_products_that_may_wrap(target: str) -> None:
     """The iterations before the mask take as long; the others also compare, and have no branch."""
     exact, wraps = cycles(target, 64, "next"), cycles(target, 64, "unknown")

@@ -38,9 +38,7 @@ entry @k(%m: tile<i32>) {
 }
 
 // CHECK: %[[ROW:.*]] = muli %assume, %assume
-// CHECK: %[[PAST:.*]] = addi %[[ROW]], %
-// CHECK: %[[TILES:.*]] = divi %[[PAST]], %{{.*}} signed rounding<positive_inf>
-// CHECK: %[[FIRST:.*]] = addi %[[TILES]], %cst_-1_i32
+// CHECK: %[[FIRST:.*]] = divi %[[ROW]], %{{.*}} signed rounding<negative_inf>
 // CHECK: %[[END:.*]] = mini %assume, %[[FIRST]] signed
 // CHECK: for %{{.*}} in (%cst_0_i32 to %[[END]], step
 // CHECK-NOT: if

@@ -1,6 +1,6 @@
 """The iteration from which on a comparison in a loop is true, or false, as arithmetic of values before the loop.
 
-    for i { if (i + 1) * 64 > %n { .. } }       is true from i = quotient_up(%n + 1, 64) - 1 on
+    for i { if (i + 1) * 64 > %n { .. } }       is true from i = %n / 64 on, rounded down
 
 A chain of operations leads from the counter to the comparison; each is monotone, and is inverted exactly.
 """
@@ -16,6 +16,7 @@ from tilec.dialect.walk import is_within, owner_of, reached
 from tilec.lowering.tile.analysis.bounds import Interval, bounds, type_interval
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
+from tilec.lowering.tile.analysis.tile_operations import producer
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
 
 _NARROW_RANGE, _WIDE_RANGE = Interval(-(2**31), 2**31 - 1), Interval(-(2**63), 2**63 - 1)
@@ -91,15 +92,38 @@ def _corners(name: str, x: Interval, y: Interval) -> Interval:
     return Interval(min(results), max(results))
 
 
+_QUOTIENTS = {"negative_inf": "quotient_down", "positive_inf": "quotient_up"}
+
+
 def _of(number: Number) -> Term:
     known = Interval(number, number) if isinstance(number, int) else bounds(number)
-    return Term(known, known.low if known.low == known.high else number)
+    if known.low == known.high or isinstance(number, int):
+        return Term(known, known.low)
+    quotient = producer(number, "divi")
+    if quotient is None or quotient.signedness != "signed" or bounds(quotient.rhs).low <= 0:
+        return Term(known, number)
+    if quotient.rounding not in _QUOTIENTS:
+        return Term(known, number)
+    return _term(_QUOTIENTS[quotient.rounding], _of(quotient.lhs), _of(quotient.rhs))
 
 
 def _term(name: str, lhs: Term, rhs: Term) -> Term:
+    """A term in the form that equal bounds in other words have: constants are added last."""
     interval = _corners(name, lhs.interval, rhs.interval)
     if interval.low == interval.high:
         return Term(interval, interval.low)
+    if name == "subi" and isinstance(rhs.leaf, int):
+        return _term("addi", lhs, _of(-rhs.leaf))
+    if name == "addi" and rhs.leaf == 0:
+        return lhs
+    added = lhs.operands[1].leaf if lhs.name == "addi" else None
+    if name == "addi" and isinstance(rhs.leaf, int) and isinstance(added, int):
+        return _term("addi", lhs.operands[0], _of(added + rhs.leaf))
+    if name == "quotient_up" and isinstance(added, int) and added > 0:
+        # The least integer that is not below (x + 1) / y is the integer part of x / y, plus 1.
+        return _term("addi", _term("quotient_down", _term("subi", lhs, _of(1)), rhs), _of(1))
+    if name in ("muli", "quotient_down") and rhs.leaf == 1:
+        return lhs
     return Term(interval, None, name, (lhs, rhs))
 
 
@@ -171,7 +195,10 @@ def is_invariant(value: ir.Value, loop: ir.OpView) -> bool:
 
 def _is_movable(value: ir.Value) -> bool:
     owner = owner_of(value)
-    return owner is not None and not owner.regions and is_speculatable(owner.opview)
+    # What the body assumes may not hold for a loop without iterations.
+    if owner is None or owner.regions or owner.name == "cuda_tile.assume":
+        return False
+    return is_speculatable(owner.opview)
 
 
 def _chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, _Step]] | None:

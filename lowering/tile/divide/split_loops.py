@@ -20,7 +20,7 @@ from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
 from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, producer, yields
-from tilec.lowering.tile.divide.loop_split_point import SplitPoint, hoisted, split_point
+from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoisted, split_point
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
 from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
 from tilec.lowering.tile.simplify.simplify_control import simplify_control
@@ -54,18 +54,21 @@ def split_loops(module: ir.Module, evaluate: Evaluate) -> None:
                 del op.attributes[name]
 
 
-def _candidates(module: ir.Module) -> Iterator[tuple[ir.OpView, ir.OpView, SplitPoint]]:
-    """The loops with a comparison at which to split them; of the parts of one loop, the smallest first."""
+def _candidates(module: ir.Module) -> Iterator[tuple[ir.OpView, list[tuple[ir.OpView, SplitPoint]]]]:
+    """The loops with comparisons that change in one iteration; of the parts of one loop, the smallest first."""
     loops = [(loop, operations_inside(loop)) for loop in operations_named(module, (FOR,))]
     for loop, inner in sorted(loops, key=lambda each: len(each[1])):
         parts = [each for each, _ in loops if _whole(each) is not None and _whole(each) == _whole(loop)]
-        if len(parts) >= _MOST_PARTS or any(op.name in LOOPS for op in inner):
+        if len(parts) >= _MOST_PARTS or any(op.name in LOOPS for op in inner) or not _step_is_known(loop):
             continue
+        found = list[tuple[ir.OpView, SplitPoint]]()
         for op in inner:
             if op.name == _COMPARISON and _STAYS not in op.attributes and _decides(op.results[0]):
                 point = split_point(op.opview, loop)
-                if point is not None and _step_is_known(loop):
-                    yield loop, op.opview, point
+                if point is not None and (not found or point.first == found[0][1].first):
+                    found.append((op.opview, point))
+        if found:
+            yield loop, found
 
 
 def _whole(loop: ir.OpView) -> int | None:
@@ -108,15 +111,14 @@ def _is_tile(value: ir.Value) -> bool:
     return isinstance(value.type, TileType) and value.type.rank > 0
 
 
-def _split(loop: ir.OpView, comparison: ir.OpView, point: SplitPoint, number: int) -> None:
-    """Makes two loops of one; the comparison is a constant in the first, and in the second unless it may wrap there."""
-    hoisted(point.first, loop)
+def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: int) -> None:
+    """Makes two loops of one; comparisons are constants in the first, and in the second unless they may wrap there."""
+    first = found[0][1].first
+    hoisted(first, loop)
     if _WHOLE not in loop.attributes:
         loop.attributes[_WHOLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
     with ir.InsertionPoint(loop.operation), loop.location:
-        end, start = _ends(loop, point)
-    # The copy keeps the comparison in its place among the operations.
-    place = operations_inside(loop).index(comparison.operation)
+        end, start = _ends(loop, first)
     with ir.InsertionPoint.after(loop.operation):
         second = loop.operation.clone().opview
     for result, last in zip(loop.operation.results, second.operation.results, strict=True):
@@ -125,15 +127,18 @@ def _split(loop: ir.OpView, comparison: ir.OpView, point: SplitPoint, number: in
     loop.operation.operands[1] = end
     for index, result in enumerate(loop.operation.results):
         second.operation.operands[len(_BOUNDS) + index] = result
-    _fix(comparison, not point.after)
-    kept = operations_inside(second)[place].opview
-    if point.is_exact_after:
-        _fix(kept, point.after)
-        return
-    kept.attributes[_STAYS] = ir.UnitAttr.get()
-    for user in users_of(kept.result):
-        if user.name == IF:
-            _select(user.opview)
+    # A copy of an operation has its place among those of the copy of the loop.
+    copies = dict(zip(operations_inside(loop), operations_inside(second), strict=True))
+    for comparison, point in found:
+        copy = copies[comparison.operation].opview
+        _fix(comparison, not point.after)
+        if point.is_exact_after:
+            _fix(copy, point.after)
+            continue
+        copy.attributes[_STAYS] = ir.UnitAttr.get()
+        for user in users_of(copy.result):
+            if user.name == IF:
+                _select(user.opview)
 
 
 def _select(branch: ir.OpView) -> None:
@@ -176,14 +181,13 @@ def _fix(comparison: ir.OpView, result: bool) -> None:
     comparison.operation.erase()
 
 
-def _ends(loop: ir.OpView, point: SplitPoint) -> tuple[ir.Value, ir.Value]:
-    """The upper bound of the first loop and the lower bound of the second one."""
+def _ends(loop: ir.OpView, term: Term) -> tuple[ir.Value, ir.Value]:
+    """The upper bound of the first loop and the lower bound of the second one, which starts at a term or later."""
     type = loop.lowerBound.type
-    first, arithmetic = point.first.value(point.first.arithmetic), point.first.arithmetic
-    whole, own = type_interval(type), point.first.interval
-    if own.low < whole.low or own.high > whole.high:
-        first = arithmetic.within(first, *whole)
-    first = _cast(arithmetic.made(first), type)
+    number, whole = term.value(term.arithmetic), type_interval(type)
+    if term.interval.low < whole.low or term.interval.high > whole.high:
+        number = term.arithmetic.within(number, *whole)
+    first = _cast(term.arithmetic.made(number), type)
     end = _extreme("mini", loop.upperBound, first)
     if splat(loop.step) == 1:
         return end, _extreme("maxi", loop.lowerBound, first)
