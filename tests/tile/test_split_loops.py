@@ -147,8 +147,10 @@ def test_chains(chain: str, order: str) -> None:
 def test_counters_at_the_ends_of_i32(order: str, step: int) -> None:
     """No bound that the pass computes wraps: neither that of the split, nor the next counter of a large step."""
     after = split(module(compare("%i", order, "%m"), step=step))
+    # After the third counter, the next one exceeds the greatest integer.
+    last = GREATEST - 3 * step + step // 2 + 1
     for m in (LEAST, LEAST + 1, 0, GREATEST - 1, GREATEST):
-        for low, high in ((LEAST, LEAST + 3 * step), (GREATEST - 3 * step, GREATEST), (GREATEST, LEAST)):
+        for low, high in ((LEAST, LEAST + 3 * step), (last, GREATEST), (GREATEST, LEAST)):
             counters = range(low, high, step)
             assert stored(after, low, high, m) == expected(counters, lambda i, m=m: PYTHON[order](i, m))
     # m + 1 may wrap, and is computed in 64 bits.
