@@ -12,6 +12,7 @@ from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_reductions import divide_reductions
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES, divide_stores
 from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
+from tilec.lowering.tile.divide.split_loops import split_loops
 from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
 from tilec.lowering.tile.divide.unroll_taps import unroll_taps
@@ -114,6 +115,9 @@ PASSES: dict[str, TilePass] = {
     "simplify-control": TilePass(
         "fold known branches, loops with zero or one iteration, and unused carried values", simplify_control
     ),
+    "split-loops": TilePass(
+        "split loops where a condition on their counter changes for all later iterations", split_loops, "evaluate"
+    ),
     "hoist-invariants": TilePass("hoist loop-invariant operations", hoist_invariants),
     "prune-tokens": TilePass("remove tokens that order nothing", prune_tokens),
     "remove-dead": TilePass("remove unused operations, including weak loads", remove_dead),
@@ -164,7 +168,7 @@ PASSES: dict[str, TilePass] = {
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
 BEFORE_FACTS = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "unroll-taps", "simplify-control",
-    "unbatch-multiplies", "split-tiles",
+    "split-loops", "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
 WITH_FACTS = (
     "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "divide-reductions", "hoist-invariants",

@@ -113,10 +113,15 @@ def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     return Interval(a.low - b.high, a.high - b.low)
 
 
-def _product(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
+def _product(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
+    """A product with a power of two is a multiple of it, also where it wraps."""
     a, b = of(op.lhs), of(op.rhs)
-    corners = [x * y for x in a for y in b]
-    return Interval(min(corners), max(corners))
+    corners, whole = [x * y for x in a for y in b], type_interval(value.type)
+    found = Interval(min(corners), max(corners))
+    if whole.low <= found.low and found.high <= whole.high:
+        return found
+    power = max((x.low & -x.low for x in (a, b) if x.low == x.high), default=1)
+    return Interval(whole.low, whole.high + 1 - max(power, 1))
 
 
 def _extreme(pick: Callable[[int, int], int]) -> Rule:

@@ -89,11 +89,11 @@ class IndexArithmetic:
             return number // divisor
         return self._binary("divi", number, divisor, signedness="unsigned")
 
-    def quotient_up(self, number: Number, divisor: int) -> Number:
+    def quotient_up(self, number: Number, divisor: Number) -> Number:
         """The quotient of numbers that are not negative, rounded up."""
         if divisor == 1:
             return number
-        if isinstance(number, int):
+        if isinstance(number, int) and isinstance(divisor, int):
             return -(-number // divisor)
         return self._binary("divi", number, divisor, signedness="signed", rounding="positive_inf")
 

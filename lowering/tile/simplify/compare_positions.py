@@ -144,6 +144,9 @@ def _room(position: _Sum, bound: Number) -> Number | None:
         return None
     start = NARROW.sum([*position.scalars, position.constant])
     near = whole.meet(Interval(base.low - 1, last + 1))
+    if base.low >= 0 and whole.low <= near.low - base.high:
+        # No difference with a start that is not negative exceeds the greatest integer.
+        return NARROW.difference(NARROW.at_least(near.low, bound), start)
     if whole.low <= near.low - base.high and near.high - base.low <= whole.high:
         return NARROW.difference(NARROW.within(bound, *near), start)
     room = WIDE.difference(WIDE.extended(bound), WIDE.extended(start))

@@ -25,7 +25,7 @@ def hoist_invariants(module: ir.Module) -> None:
     """Hoists speculatable operations; a loop may run zero times, so operations that can be undefined stay."""
     for loop in operations_named(module, LOOPS, innermost_first=True):
         for op in list(loop.body.blocks[0].operations):
-            if _is_speculatable(op) and not _depends_on(op, loop.operation):
+            if is_speculatable(op) and not _depends_on(op, loop.operation):
                 op.operation.move_before(loop.operation)
 
 
@@ -43,7 +43,7 @@ def may_be_undefined(op: ir.OpView) -> bool:
     return name == "insert" or getattr(op, "overflow", "none") != "none"
 
 
-def _is_speculatable(op: ir.OpView) -> bool:
+def is_speculatable(op: ir.OpView) -> bool:
     if op.operation.has_trait(ir.IsTerminatorTrait) and not _ends_a_reduction(op):
         return False
     # Only operations defined in Python carry their traits as data.
@@ -51,7 +51,7 @@ def _is_speculatable(op: ir.OpView) -> bool:
         return False
     if may_be_undefined(op):
         return False
-    return all(_is_speculatable(inner) for inner in inner_operations(op))
+    return all(is_speculatable(inner) for inner in inner_operations(op))
 
 
 def _ends_a_reduction(op: ir.OpView) -> bool:

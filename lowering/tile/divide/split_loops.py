@@ -1,0 +1,213 @@
+"""Splits loops where a condition on their counter becomes true or false for all later iterations.
+
+    for i = 0 .. n { .. if (i + 1) * 64 > m { mask } .. }
+
+becomes `for i = 0 .. min(n, k) { .. }` and `for i = max(0, k) .. n { .. mask .. }`, so that iterations without the mask
+have no branch. A condition that may wrap in the second loop stays in it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import count
+
+from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, reached, users_of
+from tilec.lowering.tile.analysis.bounds import bounds, type_interval
+from tilec.lowering.tile.analysis.constants import integer_splat, splat
+from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
+from tilec.lowering.tile.analysis.replacing import replace
+from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, producer, yields
+from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoisted, split_point
+from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
+from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
+from tilec.lowering.tile.simplify.simplify_control import simplify_control
+from tilec.lowering.upstream_passes import run_upstream
+
+# A window of keys has two ends: one loop masks the first, one masks neither, one masks the second.
+_MOST_PARTS = 3
+# The number of the loop that a part is of, while the pass runs.
+_WHOLE = "tilec.split_from"
+# A comparison that stays, while the pass runs.
+_STAYS = "tilec.stays"
+_COMPARISON = "cuda_tile.cmpi"
+# Operations through which a comparison becomes a condition.
+_LOGIC = tuple(f"cuda_tile.{name}" for name in ("andi", "ori", "xori", "select", "broadcast", "reshape"))
+
+
+def split_loops(module: ir.Module, evaluate: Evaluate) -> None:
+    """Splits innermost loops in place, each into at most three; the number of iterations may be any."""
+    if next(_candidates(module), None) is None:
+        return
+    # Comparisons in other words become one comparison.
+    run_upstream("cse", module)
+    numbers = count()
+    while (found := next(_candidates(module), None)) is not None:
+        _split(*found, next(numbers))
+        simplify(module, evaluate)
+        simplify_control(module)
+    for op in operations_named(module, (FOR, _COMPARISON)):
+        for name in (_WHOLE, _STAYS):
+            if name in op.attributes:
+                del op.attributes[name]
+
+
+def _candidates(module: ir.Module) -> Iterator[tuple[ir.OpView, list[tuple[ir.OpView, SplitPoint]]]]:
+    """The loops with comparisons that change in one iteration; of the parts of one loop, the smallest first."""
+    loops = [(loop, operations_inside(loop)) for loop in operations_named(module, (FOR,))]
+    for loop, inner in sorted(loops, key=lambda each: len(each[1])):
+        parts = [each for each, _ in loops if _whole(each) is not None and _whole(each) == _whole(loop)]
+        if len(parts) >= _MOST_PARTS or any(op.name in LOOPS for op in inner) or not _step_is_known(loop):
+            continue
+        found = list[tuple[ir.OpView, SplitPoint]]()
+        for op in inner:
+            if op.name == _COMPARISON and _STAYS not in op.attributes and _decides(op.results[0]):
+                point = split_point(op.opview, loop)
+                if point is not None and (not found or point.first == found[0][1].first):
+                    found.append((op.opview, point))
+        if found:
+            yield loop, found
+
+
+def _whole(loop: ir.OpView) -> int | None:
+    return loop.attributes[_WHOLE].value if _WHOLE in loop.attributes else None
+
+
+def _step_is_known(loop: ir.OpView) -> bool:
+    """Whether the first counter of the second loop is computed without a wrap."""
+    step = bounds(loop.step)
+    return step.low == step.high == 1 or step.low > 0 and loop.step.type.element.width < WIDE.width
+
+
+def _decides(condition: ir.Value) -> bool:
+    """Whether a condition chooses between tiles, or decides whether some are computed."""
+
+    def conditions(value: ir.Value) -> list[ir.Value]:
+        found = list[ir.Value]()
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name in _LOGIC and _is_boolean(user.results[0]):
+                found.append(user.results[0])
+            elif user.name == YIELD and user.parent.name == IF:
+                found.append(user.parent.results[use.operand_number])
+        return found
+
+    return any(_chooses_tiles(user) for value in reached(condition, conditions) for user in users_of(value))
+
+
+def _is_boolean(value: ir.Value) -> bool:
+    return isinstance(value.type.element, ir.IntegerType) and value.type.element.width == 1
+
+
+def _chooses_tiles(op: ir.Operation) -> bool:
+    if op.name == "cuda_tile.select":
+        return not _is_boolean(op.results[0]) and op.results[0].type.rank > 0
+    return op.name == IF and any(_is_tile(result) for each in (op, *operations_inside(op)) for result in each.results)
+
+
+def _is_tile(value: ir.Value) -> bool:
+    return isinstance(value.type, TileType) and value.type.rank > 0
+
+
+def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: int) -> None:
+    """Makes two loops of one; comparisons are constants in the first, and in the second unless they may wrap there."""
+    first = found[0][1].first
+    hoisted(first, loop)
+    if _WHOLE not in loop.attributes:
+        loop.attributes[_WHOLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
+    with ir.InsertionPoint(loop.operation), loop.location:
+        end, start = _ends(loop, first)
+    with ir.InsertionPoint.after(loop.operation):
+        second = loop.operation.clone().opview
+    for result, last in zip(loop.operation.results, second.operation.results, strict=True):
+        result.replace_all_uses_with(last)
+    second.operation.operands[0] = start
+    loop.operation.operands[1] = end
+    for index, result in enumerate(loop.operation.results):
+        second.operation.operands[len(_BOUNDS) + index] = result
+    # A copy of an operation has its place among those of the copy of the loop.
+    copies = dict(zip(operations_inside(loop), operations_inside(second), strict=True))
+    for comparison, point in found:
+        copy = copies[comparison.operation].opview
+        _fix(comparison, not point.after)
+        if point.is_exact_after:
+            _fix(copy, point.after)
+            continue
+        copy.attributes[_STAYS] = ir.UnitAttr.get()
+        for user in users_of(copy.result):
+            if user.name == IF:
+                _select(user.opview)
+
+
+def _select(branch: ir.OpView) -> None:
+    """Computes both regions of a branch before it and selects the results, if they only compute elements.
+
+    Almost all iterations of the second loop take the branch.
+    """
+    last = yields(branch)
+    inner = [op for region in branch.operation.regions for block in region.blocks for op in operations_in(block)[:-1]]
+    if len(last) < 2 or not all(map(_is_tile, branch.operation.results)):
+        return
+    if any(op.regions or op.name in MULTIPLIES or not is_speculatable(op.opview) for op in inner):
+        return
+    for op in inner:
+        op.move_before(branch.operation)
+    with ir.InsertionPoint(branch.operation), branch.location:
+        choices = [[end.operation.operands[number] for end in last] for number in range(len(branch.operation.results))]
+        replace(branch, [_selected(branch.condition, *values) for values in choices])
+
+
+def _selected(condition: ir.Value, taken: ir.Value, other: ir.Value) -> ir.Value:
+    """`taken` or `other`; a mask that chooses between the same value and another one gets the condition as well."""
+    mask = producer(taken, "select")
+    if mask is None or mask.val_if_true != other:
+        chosen = broadcast(condition, taken.type.shape)
+        return build("select", [chosen, taken, other], [taken.type]).result
+    inverse = build("xori", [condition, integer_splat(condition.type, 1)], [condition.type]).result
+    chosen = build("ori", [mask.cond, broadcast(inverse, mask.cond.type.shape)], [mask.cond.type]).result
+    return build("select", [chosen, mask.val_if_true, mask.val_if_false], [taken.type]).result
+
+
+# The operands of a loop before its initial values.
+_BOUNDS = ("lowerBound", "upperBound", "step")
+
+
+def _fix(comparison: ir.OpView, result: bool) -> None:
+    """Replaces a comparison by its result."""
+    with ir.InsertionPoint(comparison.operation), comparison.location:
+        comparison.result.replace_all_uses_with(integer_splat(comparison.result.type, result))
+    comparison.operation.erase()
+
+
+def _ends(loop: ir.OpView, term: Term) -> tuple[ir.Value, ir.Value]:
+    """The upper bound of the first loop and the lower bound of the second one, which starts at a term or later."""
+    type = loop.lowerBound.type
+    number, whole = term.value(term.arithmetic), type_interval(type)
+    if term.interval.low < whole.low or term.interval.high > whole.high:
+        number = term.arithmetic.within(number, *whole)
+    first = _cast(term.arithmetic.made(number), type)
+    end = _extreme("mini", loop.upperBound, first)
+    if splat(loop.step) == 1:
+        return end, _extreme("maxi", loop.lowerBound, first)
+    lower, step = WIDE.extended(loop.lowerBound), WIDE.extended(loop.step)
+    count = WIDE.quotient_up(WIDE.at_least(0, WIDE.difference(WIDE.extended(end), lower)), step)
+    start = WIDE.made(WIDE.sum([lower, WIDE.product([count, step])]))
+    return end, _cast(_extreme("mini", start, WIDE.made(WIDE.extended(loop.upperBound))), type)
+
+
+def _cast(value: ir.Value, type: TileType) -> ir.Value:
+    """A signed integer in another type, in which it fits."""
+    width, other = value.type.element.width, type.element.width
+    if width == other:
+        return value
+    return build("trunci", [value], [type]).result if width > other else _extended(value, type)
+
+
+def _extended(value: ir.Value, type: TileType) -> ir.Value:
+    return build("exti", [value], [type], {"signedness": "signed"}).result
+
+
+def _extreme(name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
+    return build(name, [lhs, rhs], [lhs.type], {"signedness": "signed"}).result
