@@ -55,8 +55,8 @@ def exchange_sides(entry: ir.OpView, target: Target) -> bool:
     rows = {op.acc.type.shape[0] for op in turned}
     if len(rows) != 1 or any(op not in turned for op in few):
         return False
-    is_reduced = rows.pop() > _MOST_ROWS_OF_REDUCTIONS and _reduces_columns(entry)
-    if is_reduced and (not few or _fits_unturned(multiplies, target)):
+    is_exchanged = few and rows.pop() > _MOST_ROWS_OF_REDUCTIONS and _reduces_columns(entry)
+    if is_exchanged and _fits_unturned(multiplies, target):
         return False
     turning = Turning(turned, _width(target))
     if any(turning.includes(value) for op in multiplies if op not in turned for value in (op.acc, op.result)):
