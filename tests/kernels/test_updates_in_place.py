@@ -78,6 +78,15 @@ def test_update(random: np.random.Generator, target: str, m: int, n: int) -> Non
     assert set(stored_shapes(update, args, target)) == {f"{m}x{min(n, 128 * 64 // m)}"}
 
 
+def test_the_remark_names_the_store(random: np.random.Generator, target: str) -> None:
+    """The load of a tile may not run ahead of the store of the tile before."""
+    args = integers(random, 64, 64), integers(random, 64, 64), integers(random, 64, 64), 2.0, -3.0, 64, 64
+    signature = Signature.from_arguments(update, args)
+    messages = [remark.message for remark in ct.compile(update, target=target, signature=signature).all_remarks]
+    line = update.function.__code__.co_firstlineno + 11
+    assert any(f"comes after 'cuda_tile.store_view_tko' in line {line}, and may not precede it" in m for m in messages)
+
+
 def test_a_tile_that_is_loaded_transposed(random: np.random.Generator, target: str) -> None:
     """Slices of columns need slices of rows that other slices overwrite, so that the tile is loaded first."""
     n = 128
