@@ -13,11 +13,11 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
-from tilec.lowering.plan.few_rows import turn_few_rows
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
+from tilec.lowering.plan.operand_sides import exchange_sides
 from tilec.lowering.plan.scaled_multiplies import (
     compute_scaled_in_turn,
     fit_scaled_multiplies,
@@ -68,7 +68,7 @@ def _run_passes(
         fit_narrow_multiplies(module, target, remarks)
     run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
     with module.context:
-        is_turned = turn_few_rows(entry, target)
+        is_turned = exchange_sides(entry, target)
     if is_turned:
         run(module, ("simplify", "cse"), evaluate=evaluate, facts=UNKNOWN, verifies=True)
     with module.context:

@@ -83,6 +83,31 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
   %lh = ftof %last : tile<128x256xf32> -> tile<128x256xf16>
   %ls = store_view_tko weak %lh, %c[%x, %x] : tile<128x256xf16>, !C, tile<i32> -> token
 
+  // A tile that the store alone waits for and overwrites is loaded by slices, each before its own store.
+  // CHECK: load_view_tko weak [[I:%.*]][{{.*}}] token = [[T]] {{.*}} -> tile<128x64xf16>, token
+  // CHECK: [[J0:%.*]] = join_tokens [[T]], %{{.*}} : token
+  // CHECK: [[V0:%.*]] = store_view_tko weak {{.*}} token = [[J0]] : tile<128x64xf16>
+  // CHECK: load_view_tko weak {{.*}} token = [[T]] {{.*}} -> tile<128x64xf16>, token
+  // CHECK: [[J1:%.*]] = join_tokens [[T]], %{{.*}} : token
+  // CHECK: [[V1:%.*]] = store_view_tko weak {{.*}} token = [[J1]] : tile<128x64xf16>
+  // CHECK: join_tokens [[V0]], [[V1]],
+  %old, %ot = load_view_tko weak %c[%x, %y] token = %t : !C, tile<i32> -> tile<128x256xf16>, token
+  %old32 = ftof %old : tile<128x256xf16> -> tile<128x256xf32>
+  %new32 = addf %sum, %old32 : tile<128x256xf32>
+  %new = ftof %new32 : tile<128x256xf32> -> tile<128x256xf16>
+  %oj = join_tokens %t, %ot : token
+  %nt = store_view_tko weak %new, %c[%x, %y] token = %oj : tile<128x256xf16>, !C, tile<i32> -> token
+  %pu = print_tko "updated" token = %nt -> token
+
+  // The tile of another index may overlap what an earlier slice stores; it is loaded first, as a whole.
+  // CHECK: load_view_tko weak {{.*}} -> tile<128x256xf16>, token
+  // CHECK: store_view_tko weak {{.*}} : tile<128x256xf16>
+  %near, %et = load_view_tko weak %c[%y, %x] token = %nt : !C, tile<i32> -> tile<128x256xf16>, token
+  %near32 = ftof %near : tile<128x256xf16> -> tile<128x256xf32>
+  %moved32 = addf %sum, %near32 : tile<128x256xf32>
+  %moved = ftof %moved32 : tile<128x256xf32> -> tile<128x256xf16>
+  %mt = store_view_tko weak %moved, %c[%x, %y] token = %et : tile<128x256xf16>, !C, tile<i32> -> token
+
   // Small tiles, ordered stores, and tiles that are not made of products are stored whole.
   // CHECK: store_view_tko relaxed {{.*}} : tile<128x256xf16>
   // CHECK-NOT: extract

@@ -48,7 +48,7 @@ _STORE = StoreTensorMemoryOp.OPERATION_NAME
 _COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # The least saving by deeper rings with which their latency bounds the loop.
 _SAVED = 1.02
-# Fewer rows than a multiply has whose operands do not change sides (lowering/plan/few_rows.py).
+# Fewer rows than a multiply has whose operands do not change sides (lowering/plan/operand_sides.py).
 FEW_COLUMNS = 32
 # Rings of this depth never wait for a load.
 UNLIMITED_STAGES = 32

@@ -70,7 +70,7 @@ def waiting_reason(load: ir.OpView, order: MemoryOrder) -> str | None:
     if per_byte(load.view.type.element) > 1:
         return "its elements share bytes"
     if not order.may_run_early(load):
-        return "the load is ordered with other accesses, or a branch or an exit may skip it"
+        return order.delay_of(load)
     if not has_known_position(load):
         return _UNKNOWN_POSITION
     return None

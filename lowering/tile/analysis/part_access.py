@@ -42,9 +42,14 @@ def load_part(op: ir.OpView, view: ir.Value, part: Part) -> ir.Operation:
     return build("load_view_tko", [view, part_indices(op, part), op.token], types, attributes_without_segments(op))
 
 
-def store_part(op: ir.OpView, view: ir.Value, part: Part, value: ir.Value) -> ir.Value:
-    """A store of a part of the tile that `op` stores, through a view of such parts; its token."""
-    operands = [value, view, part_indices(op, part), op.token]
+def store_part(
+    op: ir.OpView, view: ir.Value, part: Part, value: ir.Value, after: Sequence[ir.Value] | None = None
+) -> ir.Value:
+    """A store of a part of the tile that `op` stores, through a view of such parts; its token.
+
+    It is ordered like `op`, unless there are tokens `after` which it is.
+    """
+    operands = [value, view, part_indices(op, part), join_tokens(after) if after else op.token]
     types = [op.operation.results[0].type]
     return build("store_view_tko", operands, types, attributes_without_segments(op)).result
 

@@ -11,7 +11,7 @@ import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from tilec.dialect.cuda_tile.types import TileType
+from tilec.dialect.cuda_tile.types import PartitionViewType, TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.walk import operations_inside, operations_named, reached
@@ -24,7 +24,15 @@ from tilec.lowering.tile.analysis.part_access import (
     view_of_parts,
 )
 from tilec.lowering.tile.analysis.tile_operations import carried_sources, is_product
-from tilec.lowering.tile.divide.slices import REPEATABLE, Divided, Slice, Slicer, divided_operands, sliced_operands
+from tilec.lowering.tile.divide.slices import (
+    REPEATABLE,
+    Divided,
+    Slice,
+    Slicer,
+    divided_operands,
+    is_loaded_by_parts,
+    sliced_operands,
+)
 
 # A staging buffer of this size leaves room for rings of operands, and two of them keep the copies busy.
 SLICE_BYTES = 16384
@@ -35,6 +43,7 @@ _LEAST_COLUMNS = 32
 # Slices of smaller tiles cost little wherever their elements are.
 _SMALL_ELEMENTS = 1024
 _LOADS = ("cuda_tile.load_view_tko",)
+_JOIN = "cuda_tile.join_tokens"
 
 
 def divide_stores(module: ir.Module, slice_bytes: int = SLICE_BYTES) -> None:
@@ -79,7 +88,7 @@ def _is_made_of_columns(store: ir.OpView, first: Slice) -> bool:
     """Whether slices of a tile are computed from columns of matrix products, and from nothing else that is large."""
     products = 0
     for value, along in _reached(store, first):
-        if _operands(store, value, replace(first, dimension=along)) is not None:
+        if _operands(store, first, (value, along)) is not None:
             continue
         if _is_product(value):
             if along != value.type.rank - 1:
@@ -93,15 +102,50 @@ def _is_made_of_columns(store: ir.OpView, first: Slice) -> bool:
 def _reached(store: ir.OpView, first: Slice) -> Iterator[Divided]:
     """The values whose slices are needed for those of a stored tile, the tile included."""
     start = store.tile, first.dimension
-    return reached(start, lambda each: _operands(store, each[0], replace(first, dimension=each[1])) or ())
+    return reached(start, lambda each: _operands(store, first, each) or ())
 
 
-def _operands(store: ir.OpView, value: ir.Value, wanted: Slice) -> list[Divided] | None:
+def _operands(store: ir.OpView, first: Slice, divided: Divided) -> list[Divided] | None:
     """The same as sliced_operands, but a tile that a loop around the store does not load is not loaded in the loop."""
-    owner = value.owner
+    (value, along), owner = divided, divided[0].owner
+    wanted = replace(first, dimension=along)
     if isinstance(owner, ir.Block) or owner.operation.name in _LOADS and owner.operation.block != store.operation.block:
         return None
+    if along == first.dimension and _is_overwritten(owner, store):
+        return [] if is_loaded_by_parts(value, wanted) else None
     return sliced_operands(value, wanted)
+
+
+def _is_overwritten(load: ir.OpView, store: ir.OpView) -> bool:
+    """Whether a store overwrites the tile of a load, for which no other access waits.
+
+    Slices of both along one dimension are the same elements or apart, so that one is loaded after others are stored.
+    """
+    if load.operation.name not in _LOADS or list(load.index) != list(store.index):
+        return False
+    types = [op.view.type for op in (load, store)]
+    tiles = [isinstance(type, PartitionViewType) and (tuple(type.tile_shape), tuple(type.dim_map)) for type in types]
+    if not tiles[0] or tiles[0] != tiles[1] or len({op.view.owner.operands[0] for op in (load, store)}) != 1:
+        return False
+    return all(_precedes_only(use.owner.operation, store) for use in load.operation.results[1].uses)
+
+
+def _precedes_only(user: ir.Operation, store: ir.OpView) -> bool:
+    """Whether the user of a token is a store, or joins tokens for it alone."""
+    if user.name == _JOIN:
+        return all(use.owner.operation == store.operation for use in user.results[0].uses)
+    return user == store.operation
+
+
+def _tokens_before(store: ir.OpView, loads: Mapping[ir.Value, ir.OpView]) -> list[ir.Value]:
+    """The tokens after which a store is; those before `loads`, by their tokens, in the place of these."""
+    if store.token is None:
+        return []
+    owner = store.token.owner
+    is_joined = not isinstance(owner, ir.Block) and owner.operation.name == _JOIN
+    tokens = list(owner.operation.operands) if is_joined else [store.token]
+    found = [loads[token].token if token in loads else token for token in tokens]
+    return [token for token in found if token is not None]
 
 
 def _is_product(value: ir.Value) -> bool:
@@ -128,10 +172,18 @@ def _divide(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> None:
         op = operation.opview
         with ir.InsertionPoint(operation), op.location:
             view, tokens = view_of_parts(op.view, first.part(op.tile).shape), []
+            loads = {
+                value.owner.operation.results[1]: value.owner
+                for value, along in computed
+                if along == first.dimension and _is_overwritten(value.owner, op)
+            }
+            before = _tokens_before(op, loads) if loads else []
             for number in range(op.tile.type.shape[first.dimension] // first.size):
-                wanted = Slice(first.dimension, number, first.size)
-                value = Slicer(computed).slice_of(op.tile, wanted)
-                tokens.append(store_part(op, view, wanted.part(op.tile), value))
+                wanted, slicer = Slice(first.dimension, number, first.size), Slicer(computed)
+                value = slicer.slice_of(op.tile, wanted)
+                loaded = [slicer.slice_of(load.operation.results[0], wanted) for load in loads.values()]
+                after = [*before, *(slice.owner.operation.results[1] for slice in loaded)]
+                tokens.append(store_part(op, view, wanted.part(op.tile), value, after))
             if list(op.result.uses):
                 op.result.replace_all_uses_with(join_tokens(tokens))
         operation.erase()
@@ -142,7 +194,7 @@ def _computed(entry: ir.OpView, stores: Mapping[ir.Operation, Slice]) -> Collect
     found = set[Divided]()
     for operation, first in stores.items():
         for value, along in _reached(operation.opview, first):
-            if _operands(operation.opview, value, replace(first, dimension=along)) is not None:
+            if _operands(operation.opview, first, (value, along)) is not None:
                 found.add((value, along))
     divided = {*stores, *(value.owner.operation for value, _ in found)}
     # Users of a value come after it, so they are decided before it.

@@ -134,11 +134,15 @@ def _iota(value: ir.Value, wanted: Slice) -> ir.Value:
 
 def _is_movable_load(value: ir.Value, wanted: Slice) -> bool:
     """Whether a tile is loaded by parts of at least one sector, and no other access waits for the load."""
-    op = value.owner
-    if not is_divisible_access(op) or list(op.operation.results[1].uses):
+    return not list(value.owner.operation.results[1].uses) and is_loaded_by_parts(value, wanted)
+
+
+def is_loaded_by_parts(value: ir.Value, wanted: Slice) -> bool:
+    """Whether a tile may be loaded by parts of at least one sector."""
+    op, part = value.owner, wanted.part(value)
+    if not is_divisible_access(op) or divides_bytes(op.view.type, part.shape):
         return False
-    part = wanted.part(value)
-    return not divides_bytes(op.view.type, part.shape) and has_whole_sectors(op.view.type, part)
+    return has_whole_sectors(op.view.type, part)
 
 
 def _load(value: ir.Value, wanted: Slice) -> ir.Value:

@@ -1,4 +1,4 @@
-"""Multiplies with few rows, and the tiles that are computed with them: the operands change sides, rows become columns.
+"""Multiplies whose operands change sides, and the tiles that are computed with them: rows become columns.
 
     %s = mmaf %q, %k, %z : 8x128, 128x128 -> 8x128;  %m = reduce %s dim = 1 : 8
     ->  %s = mmaf permute %k, permute %q, %z : 128x128, 128x8 -> 128x8;  %m = reduce %s dim = 0 : 8
@@ -31,7 +31,7 @@ from tilec.lowering.tile.analysis.tile_parts import Part
 
 _CONSTANT, _BROADCAST, _REDUCE, _RESHAPE = (f"cuda_tile.{w}" for w in ("constant", "broadcast", "reduce", "reshape"))
 _ENTRY = "cuda_tile.entry"
-_ENDS = (CONTINUE, BREAK, YIELD)
+ENDS = (CONTINUE, BREAK, YIELD)
 # The attribute of a multiply whose operands have changed sides.
 _TURNED = "tilec.turned"
 # The dimension of the columns, along which a reduction of turned tiles is one along the rows.
@@ -43,13 +43,8 @@ def is_turned(op: ir.OpView) -> bool:
     return _TURNED in op.operation.attributes
 
 
-def turn_multiplies(multiplies: Sequence[ir.OpView], width: int) -> None:
-    """Changes the entry of some multiplies of equally many rows in place; rows become `width` columns at least."""
-    _Turning(multiplies, width).turn()
-
-
-class _Turning:
-    """The tiles to turn, and the rewrite."""
+class Turning:
+    """The tiles that multiplies of equally many rows turn, and the rewrite; rows become `width` columns at least."""
 
     def __init__(self, multiplies: Sequence[ir.OpView], width: int) -> None:
         # The hash of an operation changes with its operands.
@@ -63,6 +58,10 @@ class _Turning:
             if value not in self._turned and self._is_turned(value):
                 self._turned[value] = value.type
                 pending += self._related(value)
+
+    def includes(self, value: ir.Value) -> bool:
+        """Whether a tile is turned."""
+        return value in self._turned
 
     # ---- the tiles to turn
 
@@ -102,21 +101,21 @@ class _Turning:
         """The tiles that are turned if a tile is, as far as their operations allow."""
         owner = value.owner
         if isinstance(owner, ir.Block):
-            yield from _group(owner.owner.opview, value)
+            yield from carried_with(owner.owner.opview, value)
         else:
             yield from self._around(owner.operation.opview, value)
         for use in value.uses:
             user = use.owner.operation.opview
-            if user.operation.name in _ENDS:
-                yield from _group(left_by(user), value)
+            if user.operation.name in ENDS:
+                yield from carried_with(left_by(user), value)
             elif user.operation.name in STRUCTURES:
-                yield from _group(user, value)
+                yield from carried_with(user, value)
             else:
                 yield from self._around(user, value)
 
     def _around(self, op: ir.OpView, value: ir.Value) -> Iterator[ir.Value]:
         if op.operation.name in STRUCTURES:
-            yield from _group(op, value)
+            yield from carried_with(op, value)
         elif self._is_exchanged(op):
             yield from (op.acc, op.operation.results[0])
         elif op.operation.name in (_BROADCAST, _REDUCE, _RESHAPE) or self._is_computed(op):
@@ -125,7 +124,7 @@ class _Turning:
     # ---- the rewrite
 
     def turn(self) -> None:
-        """Changes the types of the tiles, and converts operands where turned tiles meet others."""
+        """Changes the entry in place: types of the tiles, and operands where turned tiles meet others."""
         entry = next(iter(self._products)).owner.operation
         while entry.name != _ENTRY:
             entry = entry.parent.operation
@@ -216,6 +215,6 @@ def _places(op: ir.OpView) -> Iterator[tuple[int, ir.Value]]:
         yield from ((bounds + number, argument) for number, argument in enumerate(arguments))
 
 
-def _group(op: ir.OpView, value: ir.Value) -> list[ir.Value]:
+def carried_with(op: ir.OpView, value: ir.Value) -> list[ir.Value]:
     """The values of a structure that are one with a value at run time."""
     return [each for group in carried_groups(op) if value in group for each in group]
