@@ -193,11 +193,13 @@ def test_twenty_seeds_without_a_unit(form, target):
     check(form, ((64, 16, 64), (64, 16, 128)), target=target, hints={}, seeds=SEEDS)
 
 
-def test_blocks_that_use_one_ring_wait_for_each_other_in_the_schedule():
-    """Two blocks of an iteration fill the slot of a channel in turn, the first one again in the next iteration."""
+@pytest.mark.parametrize("slots", [1, 2])
+def test_blocks_that_use_one_ring_wait_for_each_other_in_the_schedule(slots):
+    """Two blocks of an iteration fill one slot in turn, or one slot each, the first one again in the next iteration."""
     random, form, tile = np.random.default_rng(3), FORMS["mxf8 e4m3"], (64, 16, 64)
     args = arguments(form, operand(random, 64, 128, form), operand(random, 16, 128, form), tile)
-    compiled = ct.compile(matmul, target="sm_100a", signature=Signature.from_arguments(matmul, args), stop="gpu")
+    signature = Signature.from_arguments(matmul, args)
+    compiled = ct.compile(matmul, target="sm_100a", signature=signature, hints={"stages": slots}, stop="gpu")
     (report,) = schedule_reports(compiled.stage("gpu").value, "sm_100a")
     edges = {(edge.source, edge.target, edge.distance) for edge in report.loop.problem.edges}
     stores, multiplies = (
@@ -205,12 +207,11 @@ def test_blocks_that_use_one_ring_wait_for_each_other_in_the_schedule():
         for name in ("store_shared", "tcgen05_mma")
     )
     between = {edge for edge in edges if {*edge[:2]} & {*stores} and {*edge[:2]} & {*multiplies}}
-    assert between == {
-        (stores[0], multiplies[0], 0),
-        (multiplies[0], stores[1], 0),
-        (stores[1], multiplies[1], 0),
-        (multiplies[1], stores[0], 1),
+    waits = {
+        1: {(multiplies[0], stores[1], 0), (multiplies[1], stores[0], 1)},
+        2: {(multiplies[0], stores[0], 1), (multiplies[1], stores[1], 1)},
     }
+    assert between == {(stores[0], multiplies[0], 0), (stores[1], multiplies[1], 0), *waits[slots]}
     assert report.answer is not None and report.attained is not None
     assert report.attained >= report.answer.bound.interval
 

@@ -81,7 +81,7 @@ def _moved_up(accepts: Accepts, op: ir.OpView) -> ir.Value | None:
     rule = _UPWARD.get(maker.operation.name.removeprefix("cuda_tile."))
     if rule is not None:
         return rule(accepts, maker, part)
-    return _of_elements(maker, part) if _is_divisible(accepts, maker) else None
+    return _of_elements(maker, part) if _is_divisible(accepts, maker, part) else None
 
 
 def _of_cat(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
@@ -109,12 +109,16 @@ def _of_broadcast(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | Non
 
 def _of_permute(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
     """A permutation of a part, if that part is considered as well."""
-    inverse = [list(op.permutation).index(d) for d in range(len(part.shape))]
-    before = Part(op.source, tuple(part.position[d] for d in inverse), tuple(part.shape[d] for d in inverse))
+    before = _before_permute(op, part)
     if not accepts(before):
         return None
     type = TileType.get(part.shape, op.result.type.element)
     return build("permute", [before.extracted()], [type], {"permutation": list(op.permutation)}).result
+
+
+def _before_permute(op: ir.OpView, part: Part) -> Part:
+    inverse = [list(op.permutation).index(d) for d in range(len(part.shape))]
+    return Part(op.source, tuple(part.position[d] for d in inverse), tuple(part.shape[d] for d in inverse))
 
 
 def _of_reshape(accepts: Accepts, op: ir.OpView, part: Part) -> ir.Value | None:
@@ -157,12 +161,36 @@ _UPWARD: dict[str, Callable[[Accepts, ir.OpView, Part], ir.Value | None]] = {
 }
 
 
-def _is_divisible(accepts: Accepts, op: ir.OpView) -> bool:
-    """Whether an operation computes the elements of one tile, besides constants, and only parts are used."""
-    if len(op.operation.results) != 1 or not is_elementwise(op) or not effect_free(op):
+def _is_divisible(accepts: Accepts, op: ir.OpView, part: Part) -> bool:
+    """Whether an operation computes the elements of one tile, besides constants, and only parts are used.
+
+    The parts of that tile must be computed as well, or each would be converted on its own for nothing.
+    """
+    if not _computes_elements(op) or _used_parts(accepts, op.operation.results[0]) is None:
         return False
-    varying = {operand for operand in op.operation.operands if splat(operand) is None}
-    return len(varying) <= 1 and _used_parts(accepts, op.operation.results[0]) is not None
+    varying = _varying(op)
+    return len(varying) <= 1 and all(_is_computed_in_parts(accepts, value, part) for value in varying)
+
+
+def _is_computed_in_parts(accepts: Accepts, value: ir.Value, part: Part) -> bool:
+    """Whether no permutation, and no operation on the elements of several tiles, keeps a tile whole."""
+    if isinstance(value.owner, ir.Block):
+        return True
+    maker, varying = value.owner, _varying(value.owner)
+    if maker.operation.name == "cuda_tile.permute":
+        return accepts(_before_permute(maker, part))
+    if not _computes_elements(maker):
+        return True
+    return len(varying) <= 1 and all(_is_computed_in_parts(accepts, each, part) for each in varying)
+
+
+def _computes_elements(op: ir.OpView) -> bool:
+    return len(op.operation.results) == 1 and is_elementwise(op) and effect_free(op)
+
+
+def _varying(op: ir.OpView) -> set[ir.Value]:
+    """The operands whose elements are not all one constant."""
+    return {operand for operand in op.operation.operands if splat(operand) is None}
 
 
 def _of_elements(op: ir.OpView, part: Part) -> ir.Value:
