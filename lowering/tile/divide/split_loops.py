@@ -30,7 +30,7 @@ from tilec.lowering.upstream_passes import run_upstream
 _MOST_PARTS = 3
 # The number of the loop that a part is of, while the pass runs.
 _WHOLE = "tilec.split_from"
-# A comparison that stays, while the pass runs.
+# A comparison at which its loop is split already, and that stays, as it may wrap.
 _STAYS = "tilec.stays"
 _COMPARISON = "cuda_tile.cmpi"
 # Operations through which a comparison becomes a condition.
@@ -48,10 +48,9 @@ def split_loops(module: ir.Module, evaluate: Evaluate) -> None:
         _split(*found, next(numbers))
         simplify(module, evaluate)
         simplify_control(module)
-    for op in operations_named(module, (FOR, _COMPARISON)):
-        for name in (_WHOLE, _STAYS):
-            if name in op.attributes:
-                del op.attributes[name]
+    for op in operations_named(module, (FOR,)):
+        if _WHOLE in op.attributes:
+            del op.attributes[_WHOLE]
 
 
 def _candidates(module: ir.Module) -> Iterator[tuple[ir.OpView, list[tuple[ir.OpView, SplitPoint]]]]:
