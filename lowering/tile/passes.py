@@ -171,8 +171,8 @@ BEFORE_FACTS = (
     "split-loops", "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
 WITH_FACTS = (
-    "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "divide-reductions", "hoist-invariants",
-    "prune-tokens", "remove-dead", "divide-depth",
+    "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "divide-reductions", "simplify", "cse",
+    "hoist-invariants", "prune-tokens", "remove-dead", "divide-depth",
 )  # fmt: skip
 # The passes after block-scaled multiplies are divided or expanded.
 AFTER_EXPANSION = ("simplify", "cse", "hoist-invariants")
