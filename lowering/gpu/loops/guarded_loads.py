@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.view import LoadViewOp
-from tilec.dialect.walk import owner_of, terminator_of
+from tilec.dialect.walk import operations_in, owner_of, terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -89,8 +89,7 @@ def _load(
     """Loads of a body for the iteration whose counter is `further` than another; zeros if there is none."""
     types = [op.results[0].type for op in loads]
     needed = {each for op in loads for each in with_addresses(op, body)}
-    operations = [op.operation for op in body.operations if op.operation in needed]
-
+    operations = [op for op in operations_in(body) if op in needed]
     bounds = {op: bound for op in loads if (bound := _checked_dimension(op, needed, body)) is not None}
     is_checked = len(bounds) == len(loads)
 
@@ -120,12 +119,16 @@ def _checked_dimension(load: ir.Operation, needed: Collection[ir.Operation], bod
 
 
 def _load_nothing_unless(exists: ir.Value, load: ir.Operation, dimension: int) -> None:
-    """Moves the tile of a load outside of the view, where all elements are padding, without a branch."""
+    """Moves the tile of a load outside of the view unless its iteration exists, so that it needs no branch.
+
+    All elements of the tile are padding there, and no memory is read.
+    """
     view = load.opview
     with load.location, ir.InsertionPoint(load):
         position, extent = view.offsets[dimension], view.extents[dimension]
         moved = emitter.create("arith.select", [position.type], [exists, position, extent]).result
-    load.operands[list(load.operands).index(position)] = moved
+    # The positions follow the base. Other dimensions may have the same position.
+    load.operands[1 + dimension] = moved
 
 
 def _with_carried(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:
