@@ -86,7 +86,7 @@ def _is_within(left: ir.Value, further: int) -> ir.Value:
 def _load(
     loads: Sequence[ir.Operation], body: ir.Block, counter: ir.Value, further: int, exists: ir.Value
 ) -> list[ir.Value]:
-    """Loads of a body for the iteration whose counter is `further` than another; zeros if there is none."""
+    """Loads of a body for the iteration whose counter is `further` than another; zeros if it does not exist."""
     types = [op.results[0].type for op in loads]
     needed = {each for op in loads for each in with_addresses(op, body)}
     operations = [op for op in operations_in(body) if op in needed]

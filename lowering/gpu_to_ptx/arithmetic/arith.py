@@ -8,7 +8,8 @@ import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
-from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import number_of_all, record_bits
+from tilec.lowering.emitter import number_of_all
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
 from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest

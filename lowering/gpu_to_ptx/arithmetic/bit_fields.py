@@ -13,9 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import SplatOp
-from tilec.dialect.walk import owner_of
-from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.elementwise import in_pairs
@@ -50,19 +47,6 @@ def field_of(lowering: Lowering, kind: PtxElement, register: ir.Value) -> BitFie
         word, index = lowering.bytes_of_words[register]
         return BitField(word, _BYTE * index, _BYTE)
     return BitField(register, 0, _WORD) if kind.name == "i32" else None
-
-
-def number_of_all(tile: ir.Value) -> int | None:
-    """The integer that all elements of a tile are; None if it is unknown."""
-    op = owner_of(tile)
-    if op is None or op.name not in (SplatOp.OPERATION_NAME, "arith.constant"):
-        return None
-    if op.name == SplatOp.OPERATION_NAME:
-        return constant_of(op.operands[0])
-    if not isinstance(op.attributes["value"], ir.DenseElementsAttr):
-        return None
-    elements = ir.DenseElementsAttr(op.attributes["value"])
-    return ir.IntegerAttr(elements.get_splat_value()).value if elements.is_splat else None
 
 
 def record_bits(
@@ -257,7 +241,7 @@ def _shifted(lowering: Lowering, word: ir.Value, amount: int) -> ir.Value:
 def _both_bytes(lowering: Lowering, low: BitField, high: BitField) -> ir.Value:
     """The bytes with two fields as the lower bytes of both halves.
 
-    PTX ISA, prmt: each digit of the selector is the number of a byte, of which the second word has 4 to 7.
+    PTX ISA, prmt: each digit of the selector is the number of a byte; the bytes of the second word are 4 to 7.
     """
     first, second = low.shift // _BYTE, high.shift // _BYTE + 4
     selector = first * 0x11 | second * 0x1100
