@@ -107,13 +107,17 @@ def _load(
 
 
 def _checked_dimension(load: ir.Operation, needed: Collection[ir.Operation], body: ir.Block) -> int | None:
-    """A dimension whose extent a load compares with a position that depends on the counter; None without one."""
+    """A dimension whose extent a load compares with a position that depends on the counter; None without one.
+
+    Indices, which may be negative, are added to the position of a sparse dimension.
+    """
     if load.name != LoadViewOp.OPERATION_NAME:
         return None
     view = load.opview
     for number, (position, extent) in enumerate(zip(view.offsets, view.extents, strict=True)):
         is_of_loop = position == body.arguments[0] or owner_of(position) in needed
-        if is_of_loop and position.type == extent.type and not (view.inbounds and view.inbounds[number]):
+        is_compared = number != view.sparse_dimension and not (view.inbounds and view.inbounds[number])
+        if is_of_loop and is_compared and position.type == extent.type:
             return number
     return None
 
