@@ -175,7 +175,10 @@ def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _of_bits(lowering: Lowering, operation: ir.Operation, kind: PtxElement, step: Step) -> Step:
-    """The step, which records the bits of a word that its results are if the second operand is a constant."""
+    """The step, which records the bits of a word that its results are if the second operand is a constant.
+
+    A product of two constants is a constant: the amount of a shift may be the number of an element times its bits.
+    """
     name, number = operation.name.removeprefix("arith."), number_of_all(operation.operands[1])
 
     def recorded(a: ir.Value, b: ir.Value) -> ir.Value:

@@ -25,6 +25,7 @@ _LEAST_DIVISOR, _LARGEST_DIVISOR = "0f35800000", "0f49800000"
 _LARGEST_DIVIDEND = "0f71800000"
 # Twice the bits of 2^-100, less one: without the sign, and zero is the largest number.
 _LEAST_DIVIDEND_CODE = 2 * (27 << 23) - 1
+# The elements of a vector access of local memory.
 _VECTOR = 4
 # Functions, and whether the operands are signed.
 _DIVISIONS = {
