@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING
 from tilec.dialect.build import Group, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.placed import UndefinedOp
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
+from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
+from tilec.dialect.walk import owner_of
 from tilec.lowering.layout.linear_layout import LinearLayout
 
 if TYPE_CHECKING:
@@ -197,3 +198,16 @@ def constant_of(value: ir.Value) -> int | None:
     if isinstance(owner, ir.Block) or owner.operation.name != _CONSTANT or not isinstance(value.type, ir.IntegerType):
         return None
     return ir.IntegerAttr(owner.operation.attributes["value"]).value
+
+
+def number_of_all(tile: ir.Value) -> int | None:
+    """The integer that all elements of a tile are; None if it is unknown."""
+    op = owner_of(tile)
+    if op is None or op.name not in (SplatOp.OPERATION_NAME, _CONSTANT):
+        return None
+    if op.name == SplatOp.OPERATION_NAME:
+        return constant_of(op.operands[0])
+    if not isinstance(op.attributes["value"], ir.DenseElementsAttr):
+        return None
+    elements = ir.DenseElementsAttr(op.attributes["value"])
+    return ir.IntegerAttr(elements.get_splat_value()).value if elements.is_splat else None

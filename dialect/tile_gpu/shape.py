@@ -13,7 +13,7 @@ from tilec.dialect.tile_gpu.sets import Anything, RegisterTile, Scalar, is_regis
 from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES
 
-# The functions of which polynomials compute some elements of each thread, and the elements of which they compute n.
+# Polynomials can compute n of every POLYNOMIAL_PARTS elements of these functions in each thread.
 FLUSHING_EXP2, EXP2 = EMULATED = ("exp2.approx.ftz", "exp2.approx")
 POLYNOMIAL_PARTS = 16
 

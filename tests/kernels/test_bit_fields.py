@@ -1,6 +1,6 @@
 """Integers that are a few bits of a word become floats without shifts and conversions: every value against numpy.
 
-The oracle unpacks the bits of the words in numpy, where each number is exact in all three types of floats.
+The oracle unpacks the bits of the words in numpy. Each number is exact in all three types of floats.
 """
 
 from __future__ import annotations
@@ -62,6 +62,22 @@ def resized(X, R):
     ct.store(R, (2, 0), (bytes_ >> 3).astype(ct.int32).astype(R.dtype)[None, :])
     ct.store(R, (3, 0), (bytes_.astype(ct.int32) & 0x1F).astype(R.dtype)[None, :])
     ct.store(R, (4, 0), (((x ^ 5) >> 1) & 7).astype(R.dtype)[None, :])
+
+
+@ct.kernel
+def unaligned_bytes(X, R):
+    """Signed bytes that begin inside of a byte of the word, as integers of 32 and of 8 bits."""
+    x = ct.load(X, (0,), (COUNT,))
+    ct.store(R, (0, 0), ((x << 20) >> 24).astype(R.dtype)[None, :])
+    ct.store(R, (1, 0), (x >> 4).astype(ct.int8).astype(R.dtype)[None, :])
+
+
+@ct.kernel
+def truncated_sums(X, R):
+    """Sums that integers of 16 bits hold and integers of 8 bits do not."""
+    x = ct.load(X, (0,), (COUNT,)).astype(ct.int16)
+    ct.store(R, (0, 0), ((x & 0x7F) + 100).astype(ct.int8).astype(R.dtype)[None, :])
+    ct.store(R, (1, 0), ((x & 15) + 120).astype(ct.int8).astype(R.dtype)[None, :])
 
 
 @ct.kernel
@@ -129,6 +145,21 @@ def test_bits_in_integers_of_other_sizes(result: str, target: str) -> None:
     bytes_ = wrapped(x >> 5)
     expected = np.stack((bytes_, bytes_ & 7, bytes_ >> 3, bytes_ & 0x1F, (x ^ 5) >> 1 & 7))
     check(resized, x, expected, result, target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("result", FLOATS)
+def test_signed_bytes_inside_of_two_bytes_of_a_word(result: str, target: str) -> None:
+    x = words().view(np.int32)
+    check(unaligned_bytes, x, np.stack((wrapped(x >> 4),) * 2), result, target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("result", FLOATS)
+def test_sums_wrap_when_they_are_truncated(result: str, target: str) -> None:
+    x = np.arange(COUNT, dtype=np.int64)
+    expected = np.stack((wrapped((x & 0x7F) + 100), wrapped((x & 15) + 120)))
+    check(truncated_sums, x.astype(np.uint8).view(np.int8), expected, result, target)
 
 
 @pytest.mark.parametrize("target", TARGETS)

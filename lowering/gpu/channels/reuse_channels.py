@@ -119,7 +119,7 @@ def _ring(life: ChannelLife) -> _Ring:
 def _parties(life: ChannelLife) -> tuple[object, ...]:
     """A key that is equal for the channels of a ring; those whose slots others share also have equal buffers.
 
-    One role fills all slots of a ring, and one role is each of its consumers: two would count its steps apart.
+    One role fills all slots of a ring, and each consumer is one role: two would count the steps of the ring separately.
     The inbound and the outbound channel of an accumulator do not wait for other warps between two accumulators, so
     each warp must access the same columns of both.
     """

@@ -9,6 +9,7 @@ from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.memory import LoadSharedOp
 from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.dialect.walk import owner_of, reached, users_of
+from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Step
@@ -65,8 +66,9 @@ def _field_bits(value: ir.Value) -> int | None:
     op = owner_of(value)
     if op is None:
         return _BYTE_BITS if _width(value) == _BYTE_BITS else None
-    if op.name == "arith.andi" and (mask := _mask(op.operands[1])) is not None and mask < 1 << _BYTE_BITS:
-        return min(mask.bit_length(), _BYTE_BITS)
+    mask = number_of_all(op.operands[1]) if op.name == "arith.andi" else None
+    if mask is not None and 0 <= mask < 1 << _BYTE_BITS:
+        return mask.bit_length()
     if op.name in (*_BITS, *_LOADS, *_RESIZES) and _width(value) == _BYTE_BITS:
         return _BYTE_BITS - 1 if op.name in _BITS else _BYTE_BITS
     if op.name in ("arith.addi", "arith.subi") and _is_number(op.operands[1]):
@@ -74,17 +76,8 @@ def _field_bits(value: ir.Value) -> int | None:
     return None
 
 
-def _mask(value: ir.Value) -> int | None:
-    op = owner_of(value)
-    if op is None or op.name != "arith.constant" or not isinstance(op.attributes["value"], ir.DenseElementsAttr):
-        return None
-    elements = ir.DenseElementsAttr(op.attributes["value"])
-    number = ir.IntegerAttr(elements.get_splat_value()).value if elements.is_splat else -1
-    return number if number >= 0 else None
-
-
 def _sources(value: ir.Value) -> Iterator[ir.Value]:
-    """The tiles of which one is moved and repeated."""
+    """The tiles whose elements a tile has, after operations that move and repeat elements."""
     for each in reached(value, _moved):
         op = owner_of(each)
         if op is None or op.name not in _SHAPES:
@@ -105,8 +98,8 @@ def _is_number(value: ir.Value) -> bool:
 
 def _is_only_converted(value: ir.Value) -> bool:
     """Whether nothing but conversions reads a tile, directly or after operations that leave bits of the word."""
-    used = [(user, each) for each in reached(value, _results_of_bits) for user in users_of(each)]
-    return bool(used) and all(user.name in (*_CONVERSIONS, *_SHAPES, *_BITS, *_RESIZES) for user, _ in used)
+    readers = [user.name for each in reached(value, _results_of_bits) for user in users_of(each)]
+    return bool(readers) and all(name in (*_CONVERSIONS, *_SHAPES, *_BITS, *_RESIZES) for name in readers)
 
 
 def _results_of_bits(value: ir.Value) -> Iterator[ir.Value]:

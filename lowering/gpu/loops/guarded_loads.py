@@ -14,7 +14,7 @@ from collections.abc import Collection, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.view import LoadViewOp
-from tilec.dialect.walk import owner_of, terminator_of
+from tilec.dialect.walk import operations_in, owner_of, terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -86,11 +86,10 @@ def _is_within(left: ir.Value, further: int) -> ir.Value:
 def _load(
     loads: Sequence[ir.Operation], body: ir.Block, counter: ir.Value, further: int, exists: ir.Value
 ) -> list[ir.Value]:
-    """Loads of a body for the iteration whose counter is `further` than another; zeros if there is none."""
+    """Loads of a body for the iteration whose counter is `further` than another; zeros if it does not exist."""
     types = [op.results[0].type for op in loads]
     needed = {each for op in loads for each in with_addresses(op, body)}
-    operations = [op.operation for op in body.operations if op.operation in needed]
-
+    operations = [op for op in operations_in(body) if op in needed]
     bounds = {op: bound for op in loads if (bound := _checked_dimension(op, needed, body)) is not None}
     is_checked = len(bounds) == len(loads)
 
@@ -108,24 +107,32 @@ def _load(
 
 
 def _checked_dimension(load: ir.Operation, needed: Collection[ir.Operation], body: ir.Block) -> int | None:
-    """A dimension whose extent a load compares with a position that depends on the counter; None without one."""
+    """A dimension whose extent a load compares with a position that depends on the counter; None without one.
+
+    Indices, which may be negative, are added to the position of a sparse dimension.
+    """
     if load.name != LoadViewOp.OPERATION_NAME:
         return None
     view = load.opview
     for number, (position, extent) in enumerate(zip(view.offsets, view.extents, strict=True)):
         is_of_loop = position == body.arguments[0] or owner_of(position) in needed
-        if is_of_loop and position.type == extent.type and not (view.inbounds and view.inbounds[number]):
+        is_compared = number != view.sparse_dimension and not (view.inbounds and view.inbounds[number])
+        if is_of_loop and is_compared and position.type == extent.type:
             return number
     return None
 
 
 def _load_nothing_unless(exists: ir.Value, load: ir.Operation, dimension: int) -> None:
-    """Moves the tile of a load outside of the view, where all elements are padding, without a branch."""
+    """Moves the tile of a load outside of the view unless its iteration exists, so that it needs no branch.
+
+    All elements of the tile are padding there, and no memory is read.
+    """
     view = load.opview
     with load.location, ir.InsertionPoint(load):
         position, extent = view.offsets[dimension], view.extents[dimension]
         moved = emitter.create("arith.select", [position.type], [exists, position, extent]).result
-    load.operands[list(load.operands).index(position)] = moved
+    # The positions follow the base. Other dimensions may have the same position.
+    load.operands[1 + dimension] = moved
 
 
 def _with_carried(loop: ir.Operation, values: Sequence[ir.Value]) -> ir.Operation:

@@ -168,12 +168,13 @@ def _order(loop: ir.Operation, loads: Sequence[ir.Operation], ahead: int) -> Loo
     """
     body = loop.regions[0].blocks[0]
     moved = {op for load in loads for op in with_addresses(load, body) if not is_rematerializable(op)}
-    last = {_last_use(load, body) for load in loads}
+    uses, operations = {_last_use(load, body) for load in loads}, operations_of_body(loop)
+    *_, last = (op for op in operations if op in uses)
     order = dict[ir.Operation, int]()
-    for op in operations_of_body(loop):
+    for op in operations:
         if op not in moved and not is_rematerializable(op):
             order[op] = 0
-        if op in last and not (last := last - {op}):
+        if op == last:
             order.update((each, ahead) for load in loads for each in with_addresses(load, body) if each in moved)
     return list(order.items())
 

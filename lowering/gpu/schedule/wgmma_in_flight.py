@@ -24,6 +24,6 @@ def wgmma_in_flight(kernel: KernelOp, context: Context) -> None:
         return
     for loop in [op for op in operations_inside(kernel.roles) if op.name == "scf.for"]:
         found = late_waits(loop)
-        # Threads that fill the slots of a ring themselves may have one slot.
+        # A ring that the same threads fill may have one slot: they would wait for a release that they execute later.
         if found is not None and all(release.opview.channel.owner.opview.stages > 1 for release in found.releases):
             write_schedules(kernel, {loop: found.order()}, context)

@@ -8,7 +8,8 @@ import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
-from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import number_of_all, record_bits
+from tilec.lowering.emitter import number_of_all
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
 from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
@@ -174,7 +175,10 @@ def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _of_bits(lowering: Lowering, operation: ir.Operation, kind: PtxElement, step: Step) -> Step:
-    """The step, which records the bits of a word that its results are if the second operand is a constant."""
+    """The step, which records the bits of a word that its results are if the second operand is a constant.
+
+    A product of two constants is a constant: the amount of a shift may be the number of an element times its bits.
+    """
     name, number = operation.name.removeprefix("arith."), number_of_all(operation.operands[1])
 
     def recorded(a: ir.Value, b: ir.Value) -> ir.Value:

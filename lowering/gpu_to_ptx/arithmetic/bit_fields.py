@@ -13,9 +13,6 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import SplatOp
-from tilec.dialect.walk import owner_of
-from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.elementwise import in_pairs
@@ -38,29 +35,18 @@ def field_of(lowering: Lowering, kind: PtxElement, register: ir.Value) -> BitFie
     if register in lowering.literals:
         return None
     field = lowering.bit_fields.get(register)
-    if field is not None and field.bits + field.zeros > kind.bits:
-        # A wider integer was truncated to this one, in the same register.
-        bits = kind.bits - field.zeros
-        return replace(field, bits=bits, is_signed=False) if bits > 0 and not field.added else None
     if field is not None:
-        return field
+        # A wider integer may have been truncated to this one, in the same register.
+        if field.added and not _is_exact(field, kind.bits):
+            return None
+        if field.bits + field.zeros <= kind.bits:
+            return field
+        bits = kind.bits - field.zeros
+        return replace(field, bits=bits, is_signed=False) if bits > 0 else None
     if kind.bits == _BYTE and register in lowering.bytes_of_words:
         word, index = lowering.bytes_of_words[register]
         return BitField(word, _BYTE * index, _BYTE)
     return BitField(register, 0, _WORD) if kind.name == "i32" else None
-
-
-def number_of_all(tile: ir.Value) -> int | None:
-    """The integer that all elements of a tile are; None if it is unknown."""
-    op = owner_of(tile)
-    if op is None or op.name not in (SplatOp.OPERATION_NAME, "arith.constant"):
-        return None
-    if op.name == SplatOp.OPERATION_NAME:
-        return constant_of(op.operands[0])
-    if not isinstance(op.attributes["value"], ir.DenseElementsAttr):
-        return None
-    elements = ir.DenseElementsAttr(op.attributes["value"])
-    return ir.IntegerAttr(elements.get_splat_value()).value if elements.is_splat else None
 
 
 def record_bits(
@@ -87,9 +73,7 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
     is_whole = field.bits == width
     if name in ("addi", "subi"):
         moved = replace(field, added=field.added + (number if name == "addi" else -number))
-        low, high = moved.bounds
-        fits = not is_whole and field.zeros == 0 and -(1 << width - 1) <= low and high < 1 << width - 1
-        return moved if fits else None
+        return moved if not is_whole and field.zeros == 0 and _is_exact(moved, width) else None
     number &= (1 << width) - 1
     if field.added:
         return None
@@ -111,6 +95,12 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
         return None
     zeros = max(0, field.zeros - number)
     return BitField(field.word, field.shift + dropped, field.bits - dropped, is_signed, zeros)
+
+
+def _is_exact(field: BitField, width: int) -> bool:
+    """Whether a signed integer of `width` bits has all values of a field without zeros below its bits."""
+    low, high = field.bounds
+    return -(1 << width - 1) <= low and high < 1 << width - 1
 
 
 def record_resized(
@@ -202,7 +192,7 @@ def _pair_of_signed_bytes(lowering: Lowering, target: PtxElement, low: BitField,
     The sign is the lowest bit of the exponent of 2**7 in a bf16.
     """
     power = _code(target, 2.0 ** _EXPONENTS[target.name]) * 0x10001
-    bits = _both_bytes(lowering, low, high)
+    bits = _both_bytes(lowering, *(_moved_to(lowering, field, 0) for field in (low, high)))
     number, taken = (_masked(lowering, bits, mask * 0x10001, power) for mask in (0x7F, 0x80))
     return lowering.compute(f"sub.rn.{target.name}x2 $0, $1, $2;", "i32", number, taken)
 
@@ -251,7 +241,7 @@ def _shifted(lowering: Lowering, word: ir.Value, amount: int) -> ir.Value:
 def _both_bytes(lowering: Lowering, low: BitField, high: BitField) -> ir.Value:
     """The bytes with two fields as the lower bytes of both halves.
 
-    PTX ISA, prmt: each digit of the selector is the number of a byte, of which the second word has 4 to 7.
+    PTX ISA, prmt: each digit of the selector is the number of a byte; the bytes of the second word are 4 to 7.
     """
     first, second = low.shift // _BYTE, high.shift // _BYTE + 4
     selector = first * 0x11 | second * 0x1100

@@ -25,6 +25,7 @@ _LEAST_DIVISOR, _LARGEST_DIVISOR = "0f35800000", "0f49800000"
 _LARGEST_DIVIDEND = "0f71800000"
 # Twice the bits of 2^-100, less one: without the sign, and zero is the largest number.
 _LEAST_DIVIDEND_CODE = 2 * (27 << 23) - 1
+# The elements of a vector access of local memory.
 _VECTOR = 4
 # Functions, and whether the operands are signed.
 _DIVISIONS = {
@@ -84,7 +85,7 @@ def _divide_by_shared(lowering: Lowering, columns: Sequence[Column], to_f16: boo
     q + y * (x - s * q) is about x * y / 2 at least, and below 2^-78: rounded to f16 it is a zero of the right sign.
     """
     divisors = list(dict.fromkeys(divisor for _, divisor in columns))
-    # Divisions by the same divisor have their reciprocals before the branches, where equal instructions are merged.
+    # Before the branches, so that divisions of other operations by the same divisor use the same reciprocal.
     reciprocals = {divisor: lowering.compute("rcp.rn.f32 $0, $1;", "f32", divisor) for divisor in divisors}
     safe = _is_safe(lowering, list(dict.fromkeys(dividend for dividend, _ in columns)), divisors, to_f16)
     fast, slow = lowering.b.block(label="divide_by_reciprocal"), lowering.b.block(label="divide")
@@ -168,7 +169,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> tuple[ir.
 
 
 def _vectors(name: str, offset: int, first: int, count: int, *, stores: bool) -> list[str]:
-    """Accesses of an array in local memory, with the placeholders from `first` on."""
+    """The loads or stores of an array in local memory; the first element has the placeholder `$first`."""
     lines = []
     for start in range(0, count, _VECTOR):
         own = [f"${first + number}" for number in range(start, min(start + _VECTOR, count))]

@@ -1,4 +1,4 @@
-"""Exponentials of which polynomials compute some elements, on other units than MUFU."""
+"""Exponentials of tiles: polynomials compute some elements, on other units than MUFU."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LEAST_NORMAL = "0fC2FC0000"
 
 
 def flushing_exponentials(lowering: Lowering, kind: PtxElement, share: int, columns: list[Column]) -> list[ir.Value]:
-    """2**x of each register, where subnormal results are zero."""
+    """2**x of each register; subnormal results are flushed to zero."""
     return _exponentials(lowering, kind, share, [register for (register,) in columns], ".ftz")
 
 
 def exact_exponentials(lowering: Lowering, kind: PtxElement, share: int, columns: list[Column]) -> list[ir.Value]:
-    """2**x of each register with subnormal results, which the instruction computes also in elements of polynomials.
+    """2**x of each register, with subnormal results.
 
-    Each argument has the same result whatever others its warp has. No code branches while wgmma is in flight: then MUFU
-    computes all elements.
+    MUFU computes the subnormal results also in the elements of polynomials, so that no result depends on the other
+    arguments of its warp. MUFU computes all elements while wgmma is in flight, because no code branches then.
     """
     registers = [register for (register,) in columns]
     if lowering.in_flight:
@@ -41,9 +41,9 @@ def exact_exponentials(lowering: Lowering, kind: PtxElement, share: int, columns
 def _exponentials(
     lowering: Lowering, kind: PtxElement, share: int, registers: list[ir.Value], modifier: str
 ) -> list[ir.Value]:
-    """2**x for two registers at a time: some by polynomials.
+    """2**x of each register; polynomials compute some pairs of registers.
 
-    So MUFU has fewer. Registers of one kind alternate with those of the other, so that both units have work.
+    Pairs of polynomials and pairs of MUFU alternate, so that both units have work.
     """
     done: dict[ir.Value, ir.Value] = {}
     for number, (low, high) in enumerate(zip(registers[0::2], registers[1::2], strict=False)):
@@ -97,7 +97,7 @@ class _Polynomial:
         return self.lowering.compute("min.NaN.f32 $0, $1, $2;", "f32", above, greatest)
 
     def _power(self, shifted: ir.Value) -> ir.Value:
-        """2**n, of which the low bits are the exponent."""
+        """2**n; the low bits of `shifted` are n."""
         return self.lowering.compute(f"shl.b32 $0, $1, {FRACTION_BITS};", "f32", shifted)
 
     def _apply(self, name: str, rounding: str, *pairs: Pair) -> Pair:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import number_of_all, record_bits
+from tilec.lowering.emitter import number_of_all
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import unpack

@@ -15,6 +15,15 @@ from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.registers.elements import element_named
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
+# The operations that are one instruction without operands.
+_INSTRUCTIONS = {
+    # PTX ISA 9.7.13.4: TMA reads through the async proxy, the acquire orders accesses of the generic one.
+    FenceAcquiredOp.OPERATION_NAME: "fence.proxy.async.global;",
+    FenceAliasOp.OPERATION_NAME: "fence.proxy.alias;",
+    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
+    ScheduleBarrierOp.OPERATION_NAME: "pmevent.mask 0;",
+}
+
 
 @lowers(FenceAsyncOp)
 def _fence_async(lowering: Lowering, operation: ir.Operation) -> None:
@@ -28,21 +37,9 @@ def _acquired(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.set(operation.results[0], [lowering.constant(element_named("i32"), 0)])
 
 
-@lowers(FenceAcquiredOp)
-def _fence_acquired(lowering: Lowering, _operation: ir.Operation) -> None:
-    # PTX ISA 9.7.13.4: TMA reads through the async proxy, the acquire orders accesses of the generic one.
-    lowering.b.execute("fence.proxy.async.global;")
-
-
-@lowers(FenceAliasOp)
-def _fence_alias(lowering: Lowering, _operation: ir.Operation) -> None:
-    lowering.b.execute("fence.proxy.alias;")
-
-
-@lowers(ScheduleBarrierOp)
-def _schedule_barrier(lowering: Lowering, _operation: ir.Operation) -> None:
-    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
-    lowering.b.execute("pmevent.mask 0;")
+@lowers(*_INSTRUCTIONS)
+def _instruction(lowering: Lowering, operation: ir.Operation) -> None:
+    lowering.b.execute(_INSTRUCTIONS[operation.name])
 
 
 @lowers(BarrierOp)

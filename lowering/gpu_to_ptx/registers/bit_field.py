@@ -12,7 +12,7 @@ class BitField:
     """An integer that is `bits` bits of a register of 32 bits, from bit `shift`, and a constant added to them.
 
     Attributes:
-        is_signed: whether the highest of the bits is the sign. That of all bits of an element is not known.
+        is_signed: whether the highest of the bits is the sign; of no meaning if the element has no other bits.
         zeros: the number of zeros below the bits, after a shift to the left.
         added: the constant.
     """

@@ -92,7 +92,7 @@ class Lowering:
         literals: The text of the constant that a register holds.
         packed: The register of 32 or 64 bits from which the halves (low, high) were extracted.
         bytes_of_words: The register of 32 bits from which an element was extracted, and the number of its byte.
-        bit_fields: The bits of a register of 32 bits that an integer is, where a byte does not say it.
+        bit_fields: The bits of a register of 32 bits that an integer is, if they are not a byte of `bytes_of_words`.
         sums: The halves of results of pairs of f32 other than products.
         packed_bytes: The register of the byte from which elements of less than a byte were extracted.
         state: Registers that operations update, by name; loops and branches carry them.
@@ -213,9 +213,9 @@ class Lowering:
 
     def issuer(self, *, leads_pair: bool) -> ir.Value | None:
         """The predicate of the warp that issues asynchronous operations; None if every warp of the role does."""
-        if not leads_pair or self.issuing_warp is None:
-            return self.leads_pair if leads_pair else self.issuing_warp
-        return self.compute("and.pred $0, $1, $2;", "i1", self.issuing_warp, self.leads_pair)
+        if leads_pair and self.issuing_warp is not None:
+            return self.compute("and.pred $0, $1, $2;", "i1", self.issuing_warp, self.leads_pair)
+        return self.leads_pair if leads_pair else self.issuing_warp
 
     def _elect(self) -> ir.Value:
         return self.b.execute("elect.sync _|$0, 0xffffffff;", self.b.i1)
