@@ -20,7 +20,16 @@ from tilec.lowering.tile.analysis.condition import integer, widened
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
-from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, producer, yields
+from tilec.lowering.tile.analysis.tile_operations import (
+    FOR,
+    IF,
+    LOOPS,
+    MULTIPLIES,
+    YIELD,
+    is_tile,
+    producer,
+    yields,
+)
 from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoist, split_point
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
 from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
@@ -106,11 +115,7 @@ def _is_boolean(value: ir.Value) -> bool:
 def _chooses_tiles(op: ir.Operation) -> bool:
     if op.name == "cuda_tile.select":
         return not _is_boolean(op.results[0]) and op.results[0].type.rank > 0
-    return op.name == IF and any(_is_tile(result) for each in (op, *operations_inside(op)) for result in each.results)
-
-
-def _is_tile(value: ir.Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.rank > 0
+    return op.name == IF and any(is_tile(result) for each in (op, *operations_inside(op)) for result in each.results)
 
 
 def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: int) -> None:
@@ -150,7 +155,7 @@ def _select(branch: ir.OpView) -> None:
     """
     last = yields(branch)
     inner = [op for region in branch.operation.regions for block in region.blocks for op in operations_in(block)[:-1]]
-    if len(last) < 2 or not all(map(_is_tile, branch.operation.results)):
+    if len(last) < 2 or not all(map(is_tile, branch.operation.results)):
         return
     if any(op.regions or op.name in MULTIPLIES or not is_speculatable(op.opview) for op in inner):
         return
