@@ -201,7 +201,7 @@ def _spread_rows(op: ir.OpView, warps: int, layouts: Layouts) -> None:
 
 
 def _repeat_words(op: ir.OpView, layouts: Layouts) -> None:
-    """A thread that has an integer of which several elements are bits, as by a shift for each, has all of them."""
+    """A thread that holds an integer holds all elements that are bits of it, as by a shift for each element."""
     if op.operation.name != "cuda_tile.broadcast" or not layouts.lack(result := op.operation.results[0]):
         return
     source = op.operation.operands[0]
@@ -222,6 +222,7 @@ def _is_spread(layout: LinearLayout) -> bool:
 
 
 def _has_bits_of_each(source: ir.Value, result: ir.Value) -> bool:
+    """Whether a broadcast repeats each integer for elements that are bits of it."""
     repetitions = prod(result.type.shape) // prod(source.type.shape)
     return repetitions <= element_bits(source.type.element) and all(
         use.owner.operation.name in _BIT_OPERATIONS for use in result.uses
