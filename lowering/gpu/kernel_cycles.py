@@ -9,14 +9,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.cost.loop_work import LoopWork, cycles_of, loops_of
-from tilec.lowering.gpu.memory.occupancy import RESERVED_SHARED_BYTES
+from tilec.lowering.gpu.memory.occupancy import blocks_in_memory
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.passes import run
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.timeline import Busy
 from tilec.lowering.target import Target
 
-_KILOBYTE = 1024
 # The iterations of a loop that are assumed if they are not known: a depth of 4096 in steps of 64.
 ASSUMED_ITERATIONS = 64
 
@@ -51,8 +50,5 @@ def _inner_loops(loop: LoopWork, count: float) -> Iterator[tuple[LoopWork, float
 def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
     """Blocks of an SM by shared memory, tensor memory and warps; registers are not known before ptxas."""
     plan = shared_plan(kernel, target)
-    limits = [device.warps // kernel.warps, device.resident_blocks]
-    limits.append(device.shared_kilobytes * _KILOBYTE // (plan.declared_bytes + RESERVED_SHARED_BYTES))
-    if plan.tensor_columns:
-        limits.append(device.tensor_memory_columns // plan.tensor_columns)
-    return max(1, int(min(limits)))
+    by_memory = blocks_in_memory(target, plan.declared_bytes, plan.tensor_columns)
+    return max(1, int(min(device.warps // kernel.warps, device.resident_blocks, by_memory)))

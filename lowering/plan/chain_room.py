@@ -2,8 +2,8 @@
 
     mmaf : 128x512, 512x64 -> 128x64;  mmaf : 128x64, 64x512 -> 128x512   ->   2 CTAs: 128x64 and 128x256 in each
 
-If the columns of the last multiplies of a chain are divided, all CTAs compute the first ones. Of the divisions for
-which the memories of a CTA hold the tiles, that with the fewest cycles of all CTAs is taken. A ring of one slot adds
+If the columns of the last multiplies of a chain are divided, all CTAs compute the first ones. The memories of a CTA
+have to hold the tiles of a division; the division with the fewest cycles of all CTAs is taken. A ring of one slot adds
 the latency of its loads.
 """
 
@@ -40,7 +40,7 @@ from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 
 # For barriers, and for the exchange of few elements between threads.
 _RESERVED_BYTES = 2048
-# Slices of a stored tile are staged as 16-bit elements; before, their elements of 32 bits may change threads.
+# A slice of 16-bit elements is staged once; its elements of 32 bits may be exchanged between threads before that.
 _SLICE_SHARES = 3
 # A row of a slice, of the widest swizzle (PTX ISA 5.5.7).
 _ROW_BYTES = 128
@@ -97,9 +97,9 @@ class _Use:
 def chain_room(
     entry: ir.OpView, target: Target, options: CompileOptions, counts: Sequence[int], check: CheckOrder
 ) -> ChainRoom:
-    """The cluster, of one of `counts` CTAs, with which the tiles of a chain fit; one CTA if they fit that or none.
+    """The cluster, of one of `counts` CTAs, in which the tiles of a chain fit; one CTA if they fit one, or no cluster.
 
-    An entry for which it is computed gets it as an attribute, which later stages read.
+    The result becomes an attribute of the entry, which later stages read.
 
     `check` raises NotDivisibleError if the order of accesses forbids a division. Parts of the rows in turn come first.
     """
@@ -218,7 +218,7 @@ def _copied(entry: ir.OpView) -> tuple[ir.Module, ir.OpView]:
 
 
 def _cycles(plan: MatrixPlan, target: Target, ring_bytes: int, has_slots: bool) -> float:
-    """The cycles of an iteration: of the multiplies, or of the loads, or the sum of both if a ring has one slot."""
+    """The cycles of an iteration: the larger of multiplies and loads, or the sum of both if a ring has one slot."""
     device = device_of(target.name)
     pipe = port = 0.0
     for multiply in plan.multiplies.values():

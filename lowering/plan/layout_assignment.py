@@ -14,13 +14,13 @@ from tilec.lowering.layout.vectors import divided, joined
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.ring_tiles import converted_tiles
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, STRUCTURES, carried_groups, is_elementwise
-from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bits
-from tilec.lowering.tile_to_gpu.access.layouts import Layouts, is_tile
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, STRUCTURES, carried_groups, is_elementwise, is_tile
+from tilec.lowering.tile_to_gpu.access.alignment import SECTOR_BYTES, VECTOR_BYTES, access_vector, element_bits
+from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
 
-# The unit of accesses of L2, and the width of a bank of shared memory.
-_SECTOR_BYTES, _WORD_BYTES = 32, 4
+# The width of a bank of shared memory.
+_WORD_BYTES = 4
 # Operations that take an element of few bits from an integer.
 _BIT_OPERATIONS = ("cuda_tile.shri", "cuda_tile.andi")
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
@@ -156,7 +156,7 @@ def _transposing(type: ir.Type, warps: int, contiguous: int, stored: int, vector
     bits = element_bits(type.element)
     if bits < 8:
         return whole_bytes(type, warps, contiguous, vector)
-    sector, word = 8 * _SECTOR_BYTES // bits, max(1, 8 * _WORD_BYTES // bits)
+    sector, word = 8 * SECTOR_BYTES // bits, max(1, 8 * _WORD_BYTES // bits)
     return transposing(type.shape, warps, contiguous, stored, vector, word, sector)
 
 
@@ -201,7 +201,7 @@ def _spread_rows(op: ir.OpView, warps: int, layouts: Layouts) -> None:
 
 
 def _repeat_words(op: ir.OpView, layouts: Layouts) -> None:
-    """A thread that has an integer of which several elements are bits, as by a shift for each, has all of them."""
+    """A thread that holds an integer holds all elements that are bits of it, as by a shift for each element."""
     if op.operation.name != "cuda_tile.broadcast" or not layouts.lack(result := op.operation.results[0]):
         return
     source = op.operation.operands[0]
@@ -222,6 +222,7 @@ def _is_spread(layout: LinearLayout) -> bool:
 
 
 def _has_bits_of_each(source: ir.Value, result: ir.Value) -> bool:
+    """Whether a broadcast repeats each integer for elements that are bits of it."""
     repetitions = prod(result.type.shape) // prod(source.type.shape)
     return repetitions <= element_bits(source.type.element) and all(
         use.owner.operation.name in _BIT_OPERATIONS for use in result.uses

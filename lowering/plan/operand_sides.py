@@ -1,4 +1,4 @@
-"""Multiplies whose operands change sides: those of few rows, and those whose products other multiplies read transposed.
+"""Multiplies of few rows, and multiplies whose products others read transposed: their operands change sides.
 
 The columns of a multiply with fewer rows than an instruction of the tensor cores become the rows of the instruction.
 A product that is the lhs of other multiplies after a transposition is computed transposed: registers and tensor memory
@@ -43,7 +43,7 @@ _CONVERSION_BYTES = 32768
 
 
 def exchange_sides(entry: ir.OpView, target: Target) -> bool:
-    """Changes an entry in place, and returns whether it has changed: products have the rows that a unit wants.
+    """Changes an entry in place, and returns whether it has changed: products have the rows that a unit needs.
 
     All multiplies that change sides have the same rows, and no other multiply adds to the tiles that they turn.
     """
@@ -55,8 +55,8 @@ def exchange_sides(entry: ir.OpView, target: Target) -> bool:
     rows = {op.acc.type.shape[0] for op in turned}
     if len(rows) != 1 or any(op not in turned for op in few):
         return False
-    is_exchanged = few and rows.pop() > _MOST_ROWS_OF_REDUCTIONS and _reduces_columns(entry)
-    if is_exchanged and _fits_unturned(multiplies, target):
+    exchanges_rows = few and rows.pop() > _MOST_ROWS_OF_REDUCTIONS and _reduces_columns(entry)
+    if exchanges_rows and _fits_unturned(multiplies, target):
         return False
     turning = Turning(turned, _width(target))
     if any(turning.includes(value) for op in multiplies if op not in turned for value in (op.acc, op.result)):

@@ -123,7 +123,7 @@ def shared_room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: i
 
 
 def _bytes_of_loops(tiles: Iterable[ir.Value]) -> int:
-    """The bytes of tiles, of which loops one after the other have the same memory."""
+    """The bytes of tiles; the tiles of successive loops have the same memory."""
     own, inner = defaultdict[ir.Operation | None, int](int), defaultdict[ir.Operation | None, set[ir.Operation]](set)
     for tile in tiles:
         around = [] if isinstance(tile.owner, ir.Block) else loops_around(tile.owner.opview)
@@ -138,7 +138,7 @@ def _bytes_of_loops(tiles: Iterable[ir.Value]) -> int:
 
 
 def staging_limit(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> int:
-    """The most bytes of a staging buffer of a store: beside a slot of each ring, or in one that threads fill."""
+    """The most bytes of a staging buffer: the memory beside a slot of each ring, or an operand that threads store."""
     if not plan.multiplies:
         return STAGING_LIMIT_BYTES
     room = shared_room(plan, entry, target, occupancy)

@@ -22,6 +22,7 @@ from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile.expand.expand_packed_views import PACKED_STORE_BITS
 from tilec.lowering.tile_to_gpu.access.alignment import (
+    SECTOR_BYTES,
     VECTOR_BYTES,
     access_vector,
     contiguous_dimension,
@@ -42,8 +43,6 @@ from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map, sto
 
 # The bytes that one phase of a vector access of a warp reads or writes: a line of memory, all banks of shared memory.
 LINE_BYTES = 128
-# The unit of accesses of L2.
-SECTOR_BYTES = 32
 _BITS_PER_BYTE = 8
 STAGING_LIMIT_BYTES = 65536
 

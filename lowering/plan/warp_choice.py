@@ -133,7 +133,7 @@ def _is_updated(multiply: Multiply) -> bool:
 
 
 def _updates_of(multiply: Multiply) -> list[ir.Value] | None:
-    """The values from that which the loop carries to the accumulator, if factors of rows scale it (correction_role.py).
+    """The carried value, the accumulator and the values between them, if factors of rows scale it (correction_role.py).
 
     None if the accumulator is another value.
     """

@@ -29,7 +29,7 @@ from tilec.remarks import Remark
 
 # The cycles of the only kernel of a module for a tile block; the module is changed (lowering/gpu/kernel_cycles.py).
 CountCycles = Callable[[ir.Module, Target, CompileOptions], float]
-# A change of less than this part of the time is none: the model is not more precise.
+# The model does not resolve a smaller share of the time.
 _LEAST_GAIN = 0.01
 _EACH = "each tap along W has a copy of its own"
 _ORDER = "the products of these taps may be added in another order; hint convolution=im2col loads each tap"
@@ -73,7 +73,7 @@ class _Candidate:
 
 
 def run_with_lowerings(module: ir.Module, compiler: Compiler, remarks: list[Remark]) -> ir.Module:
-    """The module after the passes over Tile IR, with the chosen lowering of each view; `remarks` gets why."""
+    """The module after the passes over Tile IR, with the chosen lowering of each view; `remarks` gets the reasons."""
     hint = compiler.options.convolution
     if hint in (RUN, STATIONARY):
         for maker in _undecided(module, (None, "w128") if hint == STATIONARY else (None,)):

@@ -44,10 +44,14 @@ def share_of_block(target: Target, blocks: int) -> Target:
 
 def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int) -> int:
     """The number of blocks of a kernel, with this memory each, that share an SM; at least one."""
-    by_shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // (shared_bytes + RESERVED_SHARED_BYTES)
-    by_columns = target.tensor_memory_columns // tensor_columns if tensor_columns else by_shared
-    by_memory = min(by_shared, by_columns)
+    by_memory = blocks_in_memory(target, shared_bytes, tensor_columns)
     return max(1, min(by_memory, _blocks_in_registers(kernel))) if by_memory > 1 else 1
+
+
+def blocks_in_memory(target: Target, shared_bytes: int, tensor_columns: int) -> int:
+    """The number of blocks for which an SM has shared memory and tensor memory."""
+    by_shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // (shared_bytes + RESERVED_SHARED_BYTES)
+    return min(by_shared, target.tensor_memory_columns // tensor_columns) if tensor_columns else by_shared
 
 
 def _blocks_in_registers(kernel: KernelOp) -> int:

@@ -8,8 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
 from tilec.lowering.plan.matrix.accumulator import is_zero
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
-from tilec.lowering.tile_to_gpu.access.layouts import is_tile
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, is_tile
 
 
 def read_by_columns(plan: MatrixPlan) -> dict[ir.Value, Multiply]:

@@ -19,9 +19,16 @@ from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import FOR, IF, counting_loop, in_loop, loops_around, producer
+from tilec.lowering.tile.analysis.tile_operations import (
+    FOR,
+    IF,
+    counting_loop,
+    in_loop,
+    is_tile,
+    loops_around,
+    producer,
+)
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, map_of_tensor, tensor_map_for
 from tilec.lowering.tma.rules import MAX_BOX

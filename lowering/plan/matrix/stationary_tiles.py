@@ -5,8 +5,8 @@
 
 The pixels of a run are those of a row of each image, one image after the other, without the padding between them. A
 row that gets a pixel of another image at a tap would read padding, so the multiply of this tap skips it. With a stride
-a run has every `stride`-th pixel, so that taps which differ by it share one: taps 0 and 2 of stride 2, not 1. A tap is
-in a run of its own where it is further from the one before.
+a run has every `stride`-th pixel, so that taps which differ by the stride share a run: taps 0 and 2 of stride 2, not 1.
+A tap that is further from the tap before it starts a new run.
 """
 
 from __future__ import annotations
@@ -74,10 +74,10 @@ class StationaryTile:
 
 @dataclass(frozen=True)
 class _Row:
-    """The taps along W of a view: each in a run, by the first tap of which and the number of moves it is known.
+    """The taps along W of a view, each with its run.
 
     Attributes:
-        runs: the first tap of its run and the moves, of each tap.
+        runs: for each tap, the first tap of its run, and the number of rows by which the run has moved.
         distances: the distance of each tap from the first pixel of its row of an image, at the first output pixel, in
             pixels of the stride, rounded down.
         remainders: the pixels that are left.

@@ -114,7 +114,7 @@ def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
 
 
 def _product(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    """A product with a power of two is a multiple of it, also where it wraps."""
+    """A product that wraps is still a multiple of the power of two in a known factor."""
     a, b = of(op.lhs), of(op.rhs)
     corners, whole = [x * y for x in a for y in b], type_interval(value.type)
     found = Interval(min(corners), max(corners))

@@ -25,7 +25,7 @@ def is_divisible_access(op: ir.OpView) -> bool:
 
 
 def view_of_parts(view: ir.Value, shape: Sequence[int]) -> ir.Value:
-    """A new view of the same tensor whose tiles are parts of those of a partition view, a packed or an im2col one."""
+    """A new view of the same tensor; its tiles are parts of the tiles of a partition, packed or im2col view."""
     type = view.type
     if isinstance(type, Im2colViewType):
         return build("tilex.make_im2col_view", [view.owner.operands[0]], [type.with_tile(shape)]).result
@@ -47,7 +47,7 @@ def store_part(
 ) -> ir.Value:
     """A store of a part of the tile that `op` stores, through a view of such parts; its token.
 
-    It is ordered like `op`, unless there are tokens `after` which it is.
+    The store waits for the tokens `after`, or for the token of `op` if there are none.
     """
     operands = [value, view, part_indices(op, part), join_tokens(after) if after else op.token]
     types = [op.operation.results[0].type]

@@ -56,6 +56,11 @@ def is_product(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name in MULTIPLIES
 
 
+def is_tile(value: ir.Value) -> bool:
+    """Whether a value is a tile of rank one or more, which is spread over registers."""
+    return isinstance(value.type, TileType) and value.type.rank > 0
+
+
 def producer(value: ir.Value, *names: str) -> ir.OpView | None:
     """The defining operation of a value if it has one of these names (without the dialect), otherwise None."""
     owner = value.owner

@@ -30,14 +30,14 @@ def check_depth(entry: ir.OpView, divided: Divided) -> None:
                 if isinstance(value.owner, ir.Block) or value.owner.operation.regions or is_product(value):
                     raise NotDivisibleError("a part of the depth of a multiply is not computed from loads", multiply)
                 tokens = (each for each in value.owner.operation.results if isinstance(each.type, TokenType))
-                if any(True for token in tokens for _ in token.uses):
+                if any(list(token.uses) for token in tokens):
                     raise NotDivisibleError("a token orders an access after one of several blocks", value.owner.opview)
 
 
 def add_depth_parts(entry: ir.OpView, ctas: int, cta: ir.Value, divided: Divided) -> dict[ir.Value, ir.Value]:
     """Adds multiplies of the other parts before any tile is divided; `divided` gets their tiles.
 
-    Returns the number of the CTA whose part it is, for each result of a new operation on divided tiles.
+    Returns, for each result of a new operation on divided tiles, the number of the CTA whose part it computes.
     """
     multiplies = list(_multiplies(entry, divided))
     parts = dict[ir.Value, ir.Value]()
@@ -58,7 +58,7 @@ def add_depth_parts(entry: ir.OpView, ctas: int, cta: ir.Value, divided: Divided
 
 
 def _multiplies(entry: ir.OpView, divided: Divided) -> Iterator[ir.OpView]:
-    """The multiplies of which parts of the depth are divided: the operands are, the results are not."""
+    """The multiplies whose operands are divided along their depth, and whose results are whole."""
     for op in operations_named(entry, PLAIN_MULTIPLIES):
         if op.operation.results[0] not in divided and op.lhs in divided:
             yield op

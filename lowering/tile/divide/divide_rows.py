@@ -118,11 +118,11 @@ def _part_shape(shape: Sequence[int], dimension: int, ctas: int) -> list[int]:
 
 @dataclass(frozen=True)
 class _Split:
-    """The number of CTAs, and the number of the one whose part an operation has (a scalar of i32).
+    """The number of CTAs, and the number of the CTA whose part an operation computes (a scalar of i32).
 
     Attributes:
-        views: the views of parts of images.
-        indices: their indices.
+        views: the views of parts of images, by the view of whole tiles and the shape of a part.
+        indices: the indices of these parts, by the index of a whole tile and the block of the access.
     """
 
     ctas: int
@@ -165,7 +165,7 @@ def _divide_access(op: ir.OpView, dimension: int, split: _Split) -> None:
 
 
 def _divide_image_access(op: ir.OpView, dimension: int, split: _Split) -> None:
-    """The same; accesses of one tile at several taps have one view and one index, by which they share a run."""
+    """Accesses the part of the CTA; accesses at several taps have one view and one index, so that they share a run."""
     shape = tuple(_part_shape(op.view.type.tile_shape, dimension, split.ctas))
     if (op.view, shape) not in split.views:
         with ir.InsertionPoint.after(op.view.owner):

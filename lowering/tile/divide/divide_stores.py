@@ -117,9 +117,10 @@ def _operands(store: ir.OpView, first: Slice, divided: Divided) -> list[Divided]
 
 
 def _is_overwritten(load: ir.OpView, store: ir.OpView) -> bool:
-    """Whether a store overwrites the tile of a load, for which no other access waits.
+    """Whether a store overwrites the tile of a load, and no other access waits for the load.
 
-    Slices of both along one dimension are the same elements or apart, so that one is loaded after others are stored.
+    Two slices along one dimension have the same elements or none in common, so a slice may be loaded after others are
+    stored.
     """
     if load.operation.name not in _LOADS or list(load.index) != list(store.index):
         return False
@@ -138,7 +139,7 @@ def _precedes_only(user: ir.Operation, store: ir.OpView) -> bool:
 
 
 def _tokens_before(store: ir.OpView, loads: Mapping[ir.Value, ir.OpView]) -> list[ir.Value]:
-    """The tokens after which a store is; those before `loads`, by their tokens, in the place of these."""
+    """The tokens that a store waits for; in place of the token of each of `loads`, the token before the load."""
     if store.token is None:
         return []
     owner = store.token.owner

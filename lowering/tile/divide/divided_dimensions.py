@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from math import prod
 
-from tilec.dialect.cuda_tile.types import PartitionViewType, TileType, TokenType
+from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
@@ -29,6 +29,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     carried_groups,
     is_elementwise,
     is_product,
+    is_tile,
     left_by,
 )
 from tilec.lowering.tile.analysis.tile_parts import outer_dimension
@@ -142,7 +143,7 @@ def _check_parts(divided: Divided, ctas: int, entry: ir.OpView) -> None:
 def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tuple[ir.Value, int]]:
     """The stored tile and its longest dimension, if that is long and no reduction relates it to a divided tile."""
     tile = store.value if store.operation.name == _POINTER_STORE else store.tile
-    if tile in divided or not _is_tile(tile) or max(tile.type.shape) < least:
+    if tile in divided or not is_tile(tile) or max(tile.type.shape) < least:
         return []
     return [(tile, tile.type.shape.index(max(tile.type.shape)))]
 
@@ -157,15 +158,11 @@ def _propagate(divided: Divided, found: list[tuple[ir.Value, int]], origin: ir.O
         value, dimension = found.pop()
         if divided.get(value, dimension) != dimension:
             raise NotDivisibleError("a tile would be divided along two dimensions", _maker(value) or origin)
-        if value in divided or not _is_tile(value):
+        if value in divided or not is_tile(value):
             continue
         divided[value] = dimension
         for op in _around(value):
             found += related(op, divided, combines)
-
-
-def _is_tile(value: ir.Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.rank > 0
 
 
 def _maker(value: ir.Value) -> ir.OpView | None:
@@ -209,7 +206,7 @@ _WHOLE = ("cuda_tile.print_tko", "cuda_tile.assert", "cuda_tile.assume")
 
 
 def _of_elements(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
-    return _alike([value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)], divided)
+    return _alike([value for value in (*op.operation.operands, *op.operation.results) if is_tile(value)], divided)
 
 
 def _alike(values: list[ir.Value], divided: Mapping[ir.Value, int]) -> Related:
@@ -295,7 +292,7 @@ def _of_permute(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 
 def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     """Operations between tiles and parts of them, which keep the extent of a divided dimension."""
-    tiles = [value for value in (*op.operation.operands, *op.operation.results) if _is_tile(value)]
+    tiles = [value for value in (*op.operation.operands, *op.operation.results) if is_tile(value)]
     for value, dimension in _of_elements(op, divided):
         if len({tile.type.shape[dimension] for tile in tiles}) > 1:
             raise NotDivisibleError(_JOINED, op)

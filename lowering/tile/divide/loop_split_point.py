@@ -97,7 +97,7 @@ _QUOTIENTS = {"negative_inf": "quotient_down", "positive_inf": "quotient_up"}
 
 def _of(number: Number) -> Term:
     known = Interval(number, number) if isinstance(number, int) else bounds(number)
-    if known.low == known.high or isinstance(number, int):
+    if known.low == known.high:
         return Term(known, known.low)
     quotient = producer(number, "divi")
     if quotient is None or quotient.signedness != "signed" or bounds(quotient.rhs).low <= 0:
@@ -132,8 +132,8 @@ class SplitPoint:
     """The counters from `first` on give a comparison the result `after`, and those below it the other result.
 
     Attributes:
-        first: the least counter of those from which on the result is `after`.
-        is_exact_after: whether the comparison has that result in all of these iterations: no operation in it wraps.
+        first: the least counter from which on the result is `after`, unless an operation wraps.
+        is_exact_after: whether no operation wraps, so that all iterations from `first` on have that result.
     """
 
     first: Term
@@ -148,8 +148,8 @@ class _Step:
     Attributes:
         result: the exact interval of the result from that of the operand; None if the operation is not known for it.
         inverted: from a bound that the result reaches to the one that the operand reaches.
-        falls: whether the result falls where the operand grows; the operand is then below its bound.
-        expands: whether the result is at least the operand, where the operand is not negative.
+        falls: whether the result falls as the operand grows; the operand is then below its bound.
+        expands: whether the result is at least the operand if the operand is not negative.
     """
 
     result: Callable[[Interval], Interval | None]
@@ -195,7 +195,7 @@ def is_invariant(value: ir.Value, loop: ir.OpView) -> bool:
 
 def _is_movable(value: ir.Value) -> bool:
     owner = owner_of(value)
-    # What the body assumes may not hold for a loop without iterations.
+    # An assumption in the body may not hold for a loop without iterations.
     if owner is None or owner.regions or owner.name == "cuda_tile.assume":
         return False
     return is_speculatable(owner.opview)
@@ -217,9 +217,9 @@ def _chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, _Step]] | 
 
 
 def _is_exact(steps: list[tuple[ir.OpView, _Step]], loop: ir.OpView) -> bool | None:
-    """Whether no operation of a chain wraps; None if one may, also in an iteration before the split point.
+    """Whether no operation of a chain wraps; None if an operation may wrap before the split point.
 
-    If all operations expand, none of them exceeds the result of the last one, which is below its bound up to there.
+    If all operations expand, none exceeds the result of the last operation, which is below its bound before that point.
     """
     known: Interval | None = bounds(loop.induction_variable)
     exact = True
@@ -233,7 +233,7 @@ def _is_exact(steps: list[tuple[ir.OpView, _Step]], loop: ir.OpView) -> bool | N
         if known.low < whole.low:
             return None
         exact &= known.high <= whole.high
-        # Of what is assumed about a result, nothing follows for a number that wraps.
+        # An assumption about a result says nothing about the exact number if the operation wraps.
         known = known.meet(bounds(op.operation.results[0])) if exact else known
     return exact if exact or all(step.expands for _, step in steps) else None
 
@@ -327,10 +327,10 @@ def _divided(number: Term, rounding: str, op: ir.OpView) -> _Step:
     return _Step(result, inverted)
 
 
-def hoisted(term: Term, loop: ir.OpView) -> None:
-    """Moves what the term is computed from before the loop."""
+def hoist(term: Term, loop: ir.OpView) -> None:
+    """Moves the operations that compute the values of a term before the loop."""
     for each in term.operands:
-        hoisted(each, loop)
+        hoist(each, loop)
     if isinstance(term.leaf, ir.Value):
         _move_out(term.leaf, loop)
 

@@ -16,11 +16,21 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_in, operations_inside, operations_named, reached, users_of
 from tilec.lowering.tile.analysis.bounds import bounds, type_interval
+from tilec.lowering.tile.analysis.condition import integer, widened
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
-from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, producer, yields
-from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoisted, split_point
+from tilec.lowering.tile.analysis.tile_operations import (
+    FOR,
+    IF,
+    LOOPS,
+    MULTIPLIES,
+    YIELD,
+    is_tile,
+    producer,
+    yields,
+)
+from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoist, split_point
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
 from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
 from tilec.lowering.tile.simplify.simplify_control import simplify_control
@@ -30,9 +40,11 @@ from tilec.lowering.upstream_passes import run_upstream
 _MOST_PARTS = 3
 # The number of the loop that a part is of, while the pass runs.
 _WHOLE = "tilec.split_from"
-# A comparison at which its loop is split already, and that stays, as it may wrap.
+# Marks a comparison that stays in the second of two loops, as it may wrap there.
 _STAYS = "tilec.stays"
 _COMPARISON = "cuda_tile.cmpi"
+# The operands of a loop before its initial values: the lower bound, the upper bound and the step.
+_BOUNDS = 3
 # Operations through which a comparison becomes a condition.
 _LOGIC = tuple(f"cuda_tile.{name}" for name in ("andi", "ori", "xori", "select", "broadcast", "reshape"))
 
@@ -103,17 +115,13 @@ def _is_boolean(value: ir.Value) -> bool:
 def _chooses_tiles(op: ir.Operation) -> bool:
     if op.name == "cuda_tile.select":
         return not _is_boolean(op.results[0]) and op.results[0].type.rank > 0
-    return op.name == IF and any(_is_tile(result) for each in (op, *operations_inside(op)) for result in each.results)
-
-
-def _is_tile(value: ir.Value) -> bool:
-    return isinstance(value.type, TileType) and value.type.rank > 0
+    return op.name == IF and any(is_tile(result) for each in (op, *operations_inside(op)) for result in each.results)
 
 
 def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: int) -> None:
     """Makes two loops of one; comparisons are constants in the first, and in the second unless they may wrap there."""
     first = found[0][1].first
-    hoisted(first, loop)
+    hoist(first, loop)
     if _WHOLE not in loop.attributes:
         loop.attributes[_WHOLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
     with ir.InsertionPoint(loop.operation), loop.location:
@@ -125,8 +133,8 @@ def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: i
     second.operation.operands[0] = start
     loop.operation.operands[1] = end
     for index, result in enumerate(loop.operation.results):
-        second.operation.operands[len(_BOUNDS) + index] = result
-    # A copy of an operation has its place among those of the copy of the loop.
+        second.operation.operands[_BOUNDS + index] = result
+    # The operations of both loops have the same order.
     copies = dict(zip(operations_inside(loop), operations_inside(second), strict=True))
     for comparison, point in found:
         copy = copies[comparison.operation].opview
@@ -147,7 +155,7 @@ def _select(branch: ir.OpView) -> None:
     """
     last = yields(branch)
     inner = [op for region in branch.operation.regions for block in region.blocks for op in operations_in(block)[:-1]]
-    if len(last) < 2 or not all(map(_is_tile, branch.operation.results)):
+    if len(last) < 2 or not all(map(is_tile, branch.operation.results)):
         return
     if any(op.regions or op.name in MULTIPLIES or not is_speculatable(op.opview) for op in inner):
         return
@@ -164,13 +172,9 @@ def _selected(condition: ir.Value, taken: ir.Value, other: ir.Value) -> ir.Value
     if mask is None or mask.val_if_true != other:
         chosen = broadcast(condition, taken.type.shape)
         return build("select", [chosen, taken, other], [taken.type]).result
-    inverse = build("xori", [condition, integer_splat(condition.type, 1)], [condition.type]).result
-    chosen = build("ori", [mask.cond, broadcast(inverse, mask.cond.type.shape)], [mask.cond.type]).result
+    inverse = integer("xori", condition, 1)
+    chosen = integer("ori", mask.cond, broadcast(inverse, mask.cond.type.shape))
     return build("select", [chosen, mask.val_if_true, mask.val_if_false], [taken.type]).result
-
-
-# The operands of a loop before its initial values.
-_BOUNDS = ("lowerBound", "upperBound", "step")
 
 
 def _fix(comparison: ir.OpView, result: bool) -> None:
@@ -187,26 +191,18 @@ def _ends(loop: ir.OpView, term: Term) -> tuple[ir.Value, ir.Value]:
     if term.interval.low < whole.low or term.interval.high > whole.high:
         number = term.arithmetic.within(number, *whole)
     first = _cast(term.arithmetic.made(number), type)
-    end = _extreme("mini", loop.upperBound, first)
+    end = integer("mini", loop.upperBound, first, signedness="signed")
     if splat(loop.step) == 1:
-        return end, _extreme("maxi", loop.lowerBound, first)
+        return end, integer("maxi", loop.lowerBound, first, signedness="signed")
     lower, step = WIDE.extended(loop.lowerBound), WIDE.extended(loop.step)
     count = WIDE.quotient_up(WIDE.at_least(0, WIDE.difference(WIDE.extended(end), lower)), step)
     start = WIDE.made(WIDE.sum([lower, WIDE.product([count, step])]))
-    return end, _cast(_extreme("mini", start, WIDE.made(WIDE.extended(loop.upperBound))), type)
+    upper = WIDE.made(WIDE.extended(loop.upperBound))
+    return end, _cast(integer("mini", start, upper, signedness="signed"), type)
 
 
 def _cast(value: ir.Value, type: TileType) -> ir.Value:
     """A signed integer in another type, in which it fits."""
-    width, other = value.type.element.width, type.element.width
-    if width == other:
-        return value
-    return build("trunci", [value], [type]).result if width > other else _extended(value, type)
-
-
-def _extended(value: ir.Value, type: TileType) -> ir.Value:
-    return build("exti", [value], [type], {"signedness": "signed"}).result
-
-
-def _extreme(name: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    return build(name, [lhs, rhs], [lhs.type], {"signedness": "signed"}).result
+    if value.type.element.width > type.element.width:
+        return build("trunci", [value], [type]).result
+    return widened(value, type.element.width, "signed")

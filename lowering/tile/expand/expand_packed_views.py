@@ -33,7 +33,7 @@ from tilec.lowering.tile.analysis.replacing import erase_unused, replace
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
 from tilec.lowering.tile.analysis.tile_index import is_below, limited
 from tilec.lowering.tile.analysis.tile_operations import point_after, without_assumptions
-from tilec.lowering.tile.analysis.tile_parts import Part, reshaped
+from tilec.lowering.tile.analysis.tile_parts import Part, joined, reshaped
 from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES
 from tilec.lowering.tma.tensor_map import PADDED_GROUP
 
@@ -97,11 +97,8 @@ def _load_whole_bytes(op: ir.OpView) -> list[ir.Value]:
         reshaped(_part_of_bytes(loaded.results[0], first, type.bits), (*shape, 1))
         for first in range(0, _BYTE, type.bits)
     ]
-    while len(parts) > 1:
-        joined = TileType.get((*shape, 2 * parts[0].type.shape[-1]), element)
-        pairs = zip(parts[0::2], parts[1::2], strict=True)
-        parts = [build("cat", list(pair), [joined], {"dim": len(shape)}).result for pair in pairs]
-    return [reshaped(parts[0], type.tile_shape), loaded.results[1]]
+    elements = joined(parts, TileType.get((*shape, len(parts)), element))
+    return [reshaped(elements, type.tile_shape), loaded.results[1]]
 
 
 def _part_of_bytes(value: ir.Value, first: int, bits: int) -> ir.Value:

@@ -44,6 +44,7 @@ def may_be_undefined(op: ir.OpView) -> bool:
 
 
 def is_speculatable(op: ir.OpView) -> bool:
+    """Whether the program may execute an operation more often: it is always defined and has no effect."""
     if op.operation.has_trait(ir.IsTerminatorTrait) and not _ends_a_reduction(op):
         return False
     # Only operations defined in Python carry their traits as data.

@@ -13,6 +13,8 @@ from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_ma
 
 # ld.v4.b32 and st.v4.b32, the widest accesses that both targets have.
 VECTOR_BYTES = 16
+# The unit of accesses of L2.
+SECTOR_BYTES = 32
 
 
 def element_bytes(element: ir.Type) -> int:

@@ -2,14 +2,9 @@
 
 from __future__ import annotations
 
-from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.lowering.layout.linear_layout import LinearLayout
-
-
-def is_tile(value: ir.Value) -> bool:
-    """Whether a value is spread over registers: a tile of rank one or more."""
-    return isinstance(value.type, TileType) and value.type.rank > 0
+from tilec.lowering.tile.analysis.tile_operations import is_tile
 
 
 class Layouts(dict[ir.Value, LinearLayout]):

@@ -243,7 +243,7 @@ def _repeats(loop: ir.Operation, load: ir.Operation) -> bool:
 
 
 def _are_apart(first: ir.OpView, second: ir.OpView) -> bool:
-    """Whether no order of two accesses can be observed but by accesses that have a barrier themselves."""
+    """Whether only accesses that have a barrier themselves can observe the order of two accesses."""
     return are_disjoint(first, second) and all(op.memory_ordering_semantics == "weak" for op in (first, second))
 
 

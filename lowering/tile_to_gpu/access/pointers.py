@@ -13,8 +13,8 @@ from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.atomic import WIDEST
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.contiguity import Axes, contiguity
+from tilec.lowering.tile.analysis.tile_operations import is_tile
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 
 # For each access the elements of the last dimension that one instruction takes.
 PointerVectors = dict[ir.Operation, int]

@@ -24,9 +24,9 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided
 from tilec.lowering.plan.layout_assignment import projected
 from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.tile_operations import is_tile
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.declarations import element_type
-from tilec.lowering.tile_to_gpu.access.layouts import is_tile
 from tilec.lowering.tile_to_gpu.access.packing import repacked
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 
