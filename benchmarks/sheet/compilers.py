@@ -35,7 +35,7 @@ class Result:
         threads: threads per block.
         shared_bytes: shared memory of a block, static and dynamic.
         seconds: processor time of the compile, in all its threads and processes, without the front end of cuTile.
-        compiled: the compiled kernel of tilec, if it is of tilec.
+        compiled: the compiled kernel if tilec compiled it.
     """
 
     function: Function

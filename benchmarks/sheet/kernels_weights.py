@@ -23,7 +23,7 @@ def product_of_group(X, W, group, row, column, tm, tn, tk):
 
 @ct.kernel
 def grouped_matmul(X, W, owners, Y, tm: Extent, tn: Extent, tk: Extent):
-    """Rows are sorted by group, and each tile of rows has one: its number is in `owners`. W is [group, N, K]."""
+    """Rows are sorted by group; `owners` has the number of the group of each tile of rows. W is [group, N, K]."""
     row, column = ct.bid(0), ct.bid(1)
     group = ct.load(owners, index=(row,), shape=(1,)).item()
     total = product_of_group(X, W, group, row, column, tm, tn, tk)
@@ -136,6 +136,6 @@ def linear_cross_entropy(X, W, labels, losses, tm: Extent, tn: Extent, tk: Exten
 
 @ct.kernel
 def float_matmul(A, B, C, tm: Extent, tn: Extent, tk: Extent):
-    """float32 with all its bits."""
+    """A product of float32 that is not rounded to TF32."""
     total = product(A, B, ct.bid(0), ct.bid(1), tm, tn, tk)
     ct.store(C, index=(ct.bid(0), ct.bid(1)), tile=total)

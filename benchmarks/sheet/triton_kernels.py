@@ -1,4 +1,4 @@
-"""The kernels of the sheet in Triton: those whose work is that of a case, with the same tiles."""
+"""Kernels in Triton that do the work of cases of the sheet, with the same tiles."""
 
 import triton
 import triton.language as tl
