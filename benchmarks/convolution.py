@@ -5,8 +5,8 @@ python benchmarks/convolution.py [FILE]
 The layers are those of public networks. For each, the kernels of convolution_kernel.py are compiled for both targets
 with known extents: the instructions (of PTX) of the role that loads, whether the loops that multiply are the same, the
 bytes that TMA loads for the images, and the part of the time in which the tensor pipe multiplies, by the cost model.
-`im2col` and `im2col::w` load each tap of the window, `run` has one copy for all taps along W (mode="run"), and so has
-`stationary`, whose pixels move in tensor memory. `chosen` is what a kernel without a mode becomes. FILE gets the tables
+`im2col` and `im2col::w` load each tap of the window. `run` and `stationary` have one copy for all taps along W, and the
+pixels of `stationary` move in tensor memory. `chosen` is the lowering that the compiler chooses. FILE gets the tables
 as Markdown; without it, they are printed.
 """
 

@@ -32,23 +32,28 @@ from tilec.errors import TilecError
 from tilec.explain.cost import LoopCost
 from tilec.explain.reports import reports_of
 from tilec.lowering.gpu.cost.loop_work import cycles_of
+from tilec.lowering.gpu.kernel_cycles import ASSUMED_ITERATIONS
 from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu.passes import HEURISTICS, PASSES, table_of
 
 _GOLDEN = Path(__file__).parents[1] / "tests" / "golden"
 # The family of a kernel by the first word of its name; all others compute rows or elements.
-_FAMILIES = {"gemm": "gemm", "matmul": "gemm", "moe": "moe", "attention": "attention", "chained": "chained multiplies"}
-_FAMILIES |= dict.fromkeys(("mla", "paged", "gqa", "flash"), "serving") | {"backward": "gradients"}
-_FAMILIES |= dict.fromkeys(("mxfp8", "mxfp4", "nvfp4", "fp8"), "scaled") | {
-    "convolution": "convolution",
-    "linear": "scans",
+_FIRST_WORDS = {
+    "gemm": ("gemm", "matmul"),
+    "moe": ("moe",),
+    "attention": ("attention",),
+    "chained multiplies": ("chained",),
+    "serving": ("mla", "paged", "gqa", "flash"),
+    "gradients": ("backward",),
+    "scaled": ("mxfp8", "mxfp4", "nvfp4", "fp8"),
+    "convolution": ("convolution",),
+    "scans": ("linear",),
+    "weights": ("grouped", "w8a16", "w4a16", "stream", "split", "fused"),
 }
-_FAMILIES |= dict.fromkeys(("grouped", "w8a16", "w4a16", "stream", "split", "fused"), "weights")
+_FAMILIES = {word: family for family, words in _FIRST_WORDS.items() for word in words}
 _OTHERS = "rows"
 # A pass is of value for a kernel if this part of its cycles, or of its instructions, is saved.
 _LEAST_CYCLES, _LEAST_INSTRUCTIONS = 0.01, 0.01
-# The iterations of a loop of unknown length in the cycles of a kernel: a depth of 4096 in steps of 64.
-_ITERATIONS = 64
 # ELF-64: the name, type, flags, address, offset and size of a section, then fields without use here.
 _SECTION = struct.Struct("<IIQQQQIIQQ")
 _SECTIONS_AT, _SECTION_COUNT_AT = 0x28, 0x3C
@@ -260,7 +265,7 @@ def modelled_cycles(loops: Sequence[LoopCost], iterations: Sequence[float]) -> t
     counts = {id(loop): count for loop, count in zip(multiplying, iterations, strict=False)}
     total = outside
     for loop, least in inner:
-        count = counts.get(id(loop), loop.work.iterations or _ITERATIONS)
+        count = counts.get(id(loop), loop.work.iterations or ASSUMED_ITERATIONS)
         total += count * least * loop.cycles.cycles / _work_of(loop)
     if len(multiplying) == len(iterations) > 0:
         cycles = sum(counts[id(loop)] * loop.cycles.cycles / _work_of(loop) for loop in multiplying)

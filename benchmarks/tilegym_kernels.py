@@ -24,19 +24,19 @@ from pathlib import Path
 from typing import Any
 
 from sheet import compilers
+from sheet.case import TARGETS
 from sheet.counts import sheet_of
 from sheet.disassembly import ToolError, disassemble
 from sheet.occupancy import blocks_per_processor
 from sheet.timeline import timeline
 from tilegym_host.table import KernelRow, document
-from tilegym_host.test_records import kernel_records
-from tileiras_compile import installed, tileiras
+from tilegym_host.test_records import RECORDS, kernel_records
+from tileiras_compile import command_of_tileiras, installed
 
 import tilec
 from tilec.errors import TilecError
 
 BENCHMARKS = Path(__file__).parent
-TARGETS = ("sm_100a", "sm_90a")
 TILEIRAS_LIMIT_S = 120
 # The suites of TileGym with kernels.
 SUITES = ("tests/ops", "tests/suites")
@@ -46,11 +46,10 @@ def main() -> None:
     options = arguments()
     with tempfile.TemporaryDirectory() as temporary:
         root = options.records or Path(temporary)
-        targets = options.target or TARGETS
         if not options.reuse:
-            for target in targets:
+            for target in options.target:
                 run_tests(options.checkout, target, root / target)
-        rows = [row for target in targets for row in rows_of(root / target, target)]
+        rows = [row for target in options.target for row in rows_of(root / target, target)]
         measure_all(rows, options.jobs)
     text = document(rows, compilers.versions(), revision(options.checkout))
     if options.output:
@@ -103,14 +102,9 @@ def by_tilec(source: Path, target: str) -> dict[str, Any]:
     except TilecError as error:
         return {"error": error.message}
     seconds = time.perf_counter() - start
-    cubin = compiled.stage("cubin")
-    assert cubin is not None and compiled.metadata is not None
-    path = source.with_suffix(".tilec.cubin")
-    path.write_bytes(cubin.content(False))
-    function = disassemble(path, compiled.metadata.entry)
-    threads = function.threads or 1
-    shared_bytes = function.shared_bytes + compiled.metadata.shared_bytes
-    blocks = max(1, blocks_per_processor(threads, function.registers, shared_bytes))
+    result = compilers.result_of_tilec(compiled, source.with_suffix(".tilec.cubin"), seconds)
+    function, threads = result.function, result.threads or 1
+    blocks = max(1, blocks_per_processor(threads, function.registers, result.shared_bytes))
     return {
         "seconds": seconds,
         "counts": sheet_of(function.instructions, threads).fields()["whole"],
@@ -125,10 +119,11 @@ def by_tileiras(source: Path, target: str) -> dict[str, Any]:
     if not installed():
         return {}
     path = source.with_suffix(".tileiras.cubin")
-    words = [tileiras(), source, "-o", path, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"]
     start = time.perf_counter()
     try:
-        process = subprocess.run([*map(str, words)], capture_output=True, text=True, timeout=TILEIRAS_LIMIT_S)
+        process = subprocess.run(
+            command_of_tileiras(source, path, target), capture_output=True, text=True, timeout=TILEIRAS_LIMIT_S
+        )
     except subprocess.TimeoutExpired:
         return {"tileiras_error": f"more than {TILEIRAS_LIMIT_S} seconds"}
     seconds = time.perf_counter() - start
@@ -163,6 +158,11 @@ def arguments() -> argparse.Namespace:
     found = parser.parse_args()
     if found.reuse and found.records is None:
         parser.error("--reuse needs --records: expected the folder of an earlier run")
+    found.target = found.target or list(TARGETS)
+    for folder in (found.records / target for target in found.target if found.records and not found.reuse):
+        # The new records would follow the earlier ones, and the earlier figures would be kept.
+        if (folder / RECORDS).exists():
+            parser.error(f"--records: {folder} has the records of an earlier run: add --reuse, or remove the folder")
     return found
 
 

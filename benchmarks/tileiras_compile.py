@@ -44,11 +44,16 @@ def compile_times(kernel_file: Path, tile: tuple[int, int, int], target: str) ->
     return seconds
 
 
+def command_of_tileiras(source: Path, cubin: Path, target: str) -> list[str]:
+    """Compiles a file of bytecode with line information."""
+    return [*map(str, (tileiras(), source, "-o", cubin, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"))]
+
+
 def assembly_seconds(source: Path, target: str) -> float:
     """Seconds of tileiras for a file of bytecode, with line information; the cubin is written beside it."""
-    command = [tileiras(), source, "-o", source.with_suffix(".cubin"), "--gpu-name", target.rstrip("a"), "-O3"]
+    command = command_of_tileiras(source, source.with_suffix(".cubin"), target)
     start = time.perf_counter()
-    subprocess.run([*map(str, command), "--lineinfo"], check=True)
+    subprocess.run(command, check=True)
     return time.perf_counter() - start
 
 

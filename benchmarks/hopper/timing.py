@@ -51,27 +51,30 @@ WARM_UP, ROUNDS, LAUNCHES_PER_ROUND = 3, 5, 4
 FLUSHED_BYTES = 2**28
 # Longer than the processor needs to submit a launch.
 DELAY_CYCLES = 300_000
-# warps and stages of Triton's kernels.
-TRITON_OPTIONS = {"matmul": (8, 4), "attention": (8, 3), "softmax": (4, 3), "layer_norm": (4, 3), "add": (4, 3)}
 
 
 def make(folder: Path) -> None:
     """Compiles all cases and variants to `folder`, with the modules that `run` needs."""
     sys.path[:0] = [str(HERE.parent), str(HERE.parents[1] / "tests" / "fuzz")]
-    from h200_check import copy_package
-    from sheet.cases import CASES
+    from sheet.cases import DENSE
 
     from hopper.more_cases import MORE_CASES
 
-    for case in (*CASES, *MORE_CASES):
+    for case in (*DENSE, *MORE_CASES):
         started = time.perf_counter()
         _make_case(case, folder / "cases" / case.name.replace(" ", "_"))
         print(f"{case.name}: {time.perf_counter() - started:.1f} s", flush=True)
+    copy_modules(folder)
+
+
+def copy_modules(folder: Path) -> None:
+    """Copies the modules that `run` imports."""
+    from h200_check import copy_package
+
     copy_package(folder / "tilec")
-    shutil.copytree(HERE, folder / "hopper", dirs_exist_ok=True, ignore=shutil.ignore_patterns("__pycache__"))
-    (folder / "sheet").mkdir(exist_ok=True)
-    for name in ("__init__.py", "cases.py", "triton_kernels.py"):
-        shutil.copy(HERE.parent / "sheet" / name, folder / "sheet")
+    for source in (HERE, HERE.parent / "sheet"):
+        ignored = shutil.ignore_patterns("__pycache__")
+        shutil.copytree(source, folder / source.name, dirs_exist_ok=True, ignore=ignored)
 
 
 def _make_case(case: Any, folder: Path) -> None:
@@ -165,11 +168,11 @@ def _line(row: dict[str, Any]) -> str:
 def child(folder: Path, names: list[str]) -> int:
     """Prints a row per program of the cases, as JSON."""
     sys.path.insert(0, str(folder))
-    from sheet.cases import CASES
+    from sheet.cases import DENSE
 
     from hopper.more_cases import MORE_CASES
 
-    by_name = {case.name.replace(" ", "_"): case for case in (*CASES, *MORE_CASES)}
+    by_name = {case.name.replace(" ", "_"): case for case in (*DENSE, *MORE_CASES)}
     for name in names:
         print(json.dumps({"begins": name}), flush=True)
         for row in _measured(by_name[name], folder / "cases" / name):
@@ -183,12 +186,12 @@ def once(folder: Path, name: str, program: str) -> int:
     """Launches one program of a case, for a profiler."""
     sys.path.insert(0, str(folder))
     import torch
-    from sheet.cases import CASES
+    from sheet.cases import DENSE
 
     from hopper.more_cases import MORE_CASES
     from hopper.problems import problem
 
-    case = next(case for case in (*CASES, *MORE_CASES) if case.name.replace(" ", "_") == name)
+    case = next(case for case in (*DENSE, *MORE_CASES) if case.name.replace(" ", "_") == name)
     given = problem(case)
     call = dict(_programs(case, folder / "cases" / name, given))[program]
     for _ in range(WARM_UP):
@@ -301,10 +304,11 @@ def _by_triton(case: Any, given: Any) -> Callable[[], Any]:
     import torch
     import triton
     from sheet import triton_kernels
+    from sheet.triton_compiler import warps_and_stages
 
     triton.set_allocator(lambda size, _alignment, _stream: torch.empty(size, device="cuda", dtype=torch.int8))
-    kernel, (warps, most) = getattr(triton_kernels, case.triton), TRITON_OPTIONS[case.triton]
-    grid, arguments = given.grid, _arguments_of_triton(case, given)
+    kernel, (warps, most) = getattr(triton_kernels, case.triton), warps_and_stages(case)
+    grid, arguments = given.grid, arguments_of_triton(case, given)
     state: list[int] = []
 
     def call() -> None:
@@ -321,21 +325,18 @@ def _by_triton(case: Any, given: Any) -> Callable[[], Any]:
     return call
 
 
-def _arguments_of_triton(case: Any, given: Any) -> list[Any]:
-    if case.triton == "matmul":
-        a, b, c = given.arguments
-        return [a, b, c, a.shape[0], b.shape[1], a.shape[1]]
+def arguments_of_triton(case: Any, given: Any) -> list[Any]:
+    """The arguments of the equivalent kernel in Triton, without constants: all arrays, then numbers."""
+    arrays = [argument for argument in given.arguments if hasattr(argument, "data_ptr")]
+    first, numbers = arrays[0], given.arguments[len(arrays) :]
+    if "matmul" in case.triton:
+        return [*arrays, first.shape[0], arrays[1].shape[1], first.shape[1]]
     if case.triton == "attention":
-        q, k, v, y, scale, _ = given.arguments
-        return [q, k, v, y, scale, q.shape[2]]
-    if case.triton == "softmax":
-        x, y = given.arguments
-        return [x, y, x.stride(0), x.shape[1]]
-    if case.triton == "layer_norm":
-        x, w, b, y, mean, scale, epsilon = given.arguments
-        return [x, w, b, y, mean, scale, x.stride(0), x.shape[1], epsilon]
-    a, b, c = given.arguments
-    return [a, b, c, a.numel()]
+        return [*arrays, numbers[0], first.shape[2]]
+    if case.triton == "add":
+        return [*arrays, first.numel()]
+    # A row per block: softmax, and the norms, which have an epsilon.
+    return [*arrays, first.stride(0), first.shape[1], *numbers]
 
 
 def _times(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, int]]:

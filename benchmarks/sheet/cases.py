@@ -51,6 +51,7 @@ def _rows(name: str, kernel: str, *arguments: Any, module: str = "sheet.kernels"
 
 _HALF, _HALVES, _FLOATS = Array("float16", 1), Array("float16", 2), Array("float32", 2)
 
+# The cases that hopper/timing.py also measures on a GPU; hopper/problems.py has their arrays.
 DENSE = (
     gemm("gemm", "matmul", (128, 128, 64), triton="matmul"),
     gemm("gemm", "matmul", (128, 256, 64), triton="matmul"),

@@ -1,4 +1,4 @@
-"""Rows of attention: scores that are changed, gradients, and models that answer."""
+"""Rows of attention: changed scores, gradients, and inference."""
 
 from __future__ import annotations
 

@@ -11,7 +11,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-from tileiras_compile import BYTECODE_VERSION, tileiras
+from tileiras_compile import BYTECODE_VERSION, command_of_tileiras
 
 import tilec
 from sheet.case import Array, Case, Scalar
@@ -35,7 +35,7 @@ class Result:
         threads: threads per block.
         shared_bytes: shared memory of a block, static and dynamic.
         seconds: processor time of the compile, in all its threads and processes, without the front end of cuTile.
-        compiled: the compiled kernel of tilec, if it is of tilec.
+        compiled: the compiled kernel if tilec compiled it.
     """
 
     function: Function
@@ -110,10 +110,13 @@ def by_tilec(case: Case, target: str, folder: Path) -> Result:
     module = module_of(case)
     watch = Stopwatch()
     compiled = tilec.compile(module, target=target)
-    seconds = watch.seconds()
+    return result_of_tilec(compiled, folder / "tilec.cubin", watch.seconds())
+
+
+def result_of_tilec(compiled: Any, path: Path, seconds: float) -> Result:
+    """The result of a compile that took this time; the cubin is written to a path."""
     cubin = compiled.stage("cubin")
     assert cubin is not None and compiled.metadata is not None
-    path = folder / "tilec.cubin"
     path.write_bytes(cubin.content(False))
     function = disassemble(path, compiled.metadata.entry)
     threads = function.threads or 0
@@ -124,9 +127,8 @@ def by_tileiras(case: Case, target: str, folder: Path) -> Result:
     """Compiles with NVIDIA's tileiras; raises ToolError, or TimeoutError at the limit of this process."""
     source, path = folder / "kernel.tileirbc", folder / "tileiras.cubin"
     source.write_bytes(bytecode(case))
-    words = [tileiras(), source, "-o", path, "--gpu-name", target.rstrip("a"), "-O3", "--lineinfo"]
     watch = Stopwatch()
-    process = subprocess.run([*map(str, words)], capture_output=True, text=True)
+    process = subprocess.run(command_of_tileiras(source, path, target), capture_output=True, text=True)
     seconds = watch.seconds()
     if process.returncode == -signal.SIGXCPU:
         raise TimeoutError

@@ -1,4 +1,4 @@
-"""Attention whose scores are changed before the softmax, of 8-bit floats, and of sequences of unlike lengths."""
+"""Attention whose scores are changed before the softmax, of 8-bit floats, and of sequences of different lengths."""
 
 import math
 

@@ -1,4 +1,4 @@
-"""The gradients of attention: those of the queries, and those of the keys and values."""
+"""The gradients of attention for the queries, and for the keys and values."""
 
 import math
 

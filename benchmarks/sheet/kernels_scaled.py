@@ -8,7 +8,7 @@ ZERO = ct.PaddingMode.ZERO
 
 
 def elements(X, row, k, rows, depth, packed):
-    """A tile of 8-bit floats, or of 4-bit floats, of which a byte has two."""
+    """A tile of 8-bit floats, or of 4-bit floats that lie in pairs in bytes."""
     x = ct.load(X, index=(row, k), shape=(rows, depth // packed), padding_mode=ZERO)
     if packed == 2:
         x = ct.unpack_from_bytes(x.reshape((rows * depth // 2,)), ct.float4_e2m1fn).reshape((rows, depth))
@@ -16,7 +16,7 @@ def elements(X, row, k, rows, depth, packed):
 
 
 def scales(S, row, k, rows, count):
-    """Scales that lie as tensor cores read them: 128 rows by 4 scales are 32 rows of 16 bytes."""
+    """Scales in the layout that tensor cores read: 128 rows by 4 scales are 32 rows of 16 bytes."""
     groups, quads = rows // 128, count // 4
     packed = ct.load(S, index=(row, k, 0, 0), shape=(groups, quads, 32, 16), padding_mode=ZERO)
     return packed.reshape((groups, quads, 32, 4, 4)).permute((0, 3, 2, 1, 4)).reshape((rows, count))
@@ -46,7 +46,7 @@ def scaled_matmul_of_pairs(A, SA, B, SB, C, tm: Extent, tn: Extent, tk: Extent, 
 
 @ct.kernel
 def rows_scaled_matmul(A, SA, B, SB, C, tm: Extent, tn: Extent, tk: Extent, block: Extent):
-    """The scales are matrices, as programs compute them."""
+    """The scales are row-major matrices."""
     row, column = ct.bid(0), ct.bid(1)
     total = ct.zeros((tm, tn), dtype=ct.float32)
     for k in range(ct.num_tiles(A, axis=1, shape=(tm, tk))):

@@ -1,4 +1,4 @@
-"""Attention of models that answer: latent, paged, and of a few queries with many keys."""
+"""Attention of inference: latent, paged, and of a few queries with many keys."""
 
 import math
 

@@ -11,16 +11,22 @@ Extent = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-@ct.kernel
-def grouped_matmul(X, W, owners, Y, tm: Extent, tn: Extent, tk: Extent):
-    """Rows are sorted by group, and each tile of rows has one: its number is in `owners`. W is [group, N, K]."""
-    row, column = ct.bid(0), ct.bid(1)
-    group = ct.load(owners, index=(row,), shape=(1,)).item()
+def product_of_group(X, W, group, row, column, tm, tn, tk):
+    """A tile of X @ W[group].T."""
     total = ct.zeros((tm, tn), dtype=ct.float32)
     for k in range(ct.num_tiles(X, axis=1, shape=(tm, tk))):
         x = ct.load(X, index=(row, k), shape=(tm, tk), padding_mode=ZERO)
         w = ct.load(W, index=(group, column, k), shape=(1, tn, tk), padding_mode=ZERO).reshape((tn, tk))
         total = ct.mma(x, ct.transpose(w), total)
+    return total
+
+
+@ct.kernel
+def grouped_matmul(X, W, owners, Y, tm: Extent, tn: Extent, tk: Extent):
+    """Rows are sorted by group; `owners` has the number of the group of each tile of rows. W is [group, N, K]."""
+    row, column = ct.bid(0), ct.bid(1)
+    group = ct.load(owners, index=(row,), shape=(1,)).item()
+    total = product_of_group(X, W, group, row, column, tm, tn, tk)
     ct.store(Y, index=(row, column), tile=total.astype(Y.dtype))
 
 
@@ -32,11 +38,7 @@ def grouped_matmul_of_slices(X, W, starts, Y, tm: Extent, tn: Extent, tk: Extent
     end = ct.load(starts, index=(group + 1,), shape=(1,)).item()
     if row * tm < end - begin:
         rows, results = X.slice(axis=0, start=begin, stop=end), Y.slice(axis=0, start=begin, stop=end)
-        total = ct.zeros((tm, tn), dtype=ct.float32)
-        for k in range(ct.num_tiles(X, axis=1, shape=(tm, tk))):
-            x = ct.load(rows, index=(row, k), shape=(tm, tk), padding_mode=ZERO)
-            w = ct.load(W, index=(group, column, k), shape=(1, tn, tk), padding_mode=ZERO).reshape((tn, tk))
-            total = ct.mma(x, ct.transpose(w), total)
+        total = product_of_group(rows, W, group, row, column, tm, tn, tk)
         ct.store(results, index=(row, column), tile=total.astype(Y.dtype))
 
 
@@ -134,6 +136,6 @@ def linear_cross_entropy(X, W, labels, losses, tm: Extent, tn: Extent, tk: Exten
 
 @ct.kernel
 def float_matmul(A, B, C, tm: Extent, tn: Extent, tk: Extent):
-    """float32 with all its bits."""
+    """A product of float32 that is not rounded to TF32."""
     total = product(A, B, ct.bid(0), ct.bid(1), tm, tn, tk)
     ct.store(C, index=(ct.bid(0), ct.bid(1)), tile=total)

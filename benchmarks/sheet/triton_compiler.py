@@ -23,7 +23,7 @@ _TYPES = {
 }
 # Names of arguments that are floats; other numbers are integers.
 _FLOATS = ("scale", "eps")
-# Warps and stages of each kernel; others have 4 warps and 3 stages.
+# Warps and stages of kernels; others have 4 warps and 3 stages.
 _PRODUCTS = ("matmul", "persistent_matmul", "gated_matmul", "matmul_bias_gelu", "split_matmul", "grouped_matmul")
 _OPTIONS = dict.fromkeys((*_PRODUCTS, "matmul_of_byte_weights"), (8, 4))
 _OPTIONS |= {"attention": (8, 3)}
@@ -51,7 +51,7 @@ def compile_triton(case: Case, target: str, folder: Path) -> tuple[Any, float]:
     }
     source = ASTSource(fn=kernel, signature=types, constexprs=constants, attrs=aligned)
     gpu = GPUTarget("cuda", int(target.strip("sm_a")), LANES)
-    warps, stages = _OPTIONS.get(case.triton or "", (4, 3))
+    warps, stages = warps_and_stages(case)
     try:
         # The most stages that fit, as a tuning would find.
         for count in range(stages, 0, -1):
@@ -62,6 +62,11 @@ def compile_triton(case: Case, target: str, folder: Path) -> tuple[Any, float]:
     except Exception as error:
         raise ToolError(f"Triton: {str(error).strip().splitlines()[0]}") from error
     raise ToolError(f"Triton: needs {compiled.metadata.shared} of {MOST_SHARED_BYTES} bytes of shared memory")
+
+
+def warps_and_stages(case: Case) -> tuple[int, int]:
+    """The warps of a block, and the most stages that are tried."""
+    return _OPTIONS.get(case.triton or "", (4, 3))
 
 
 def _types(names: list[str], case: Case) -> dict[str, str]:

@@ -1,4 +1,4 @@
-"""The kernels of the sheet in Triton: those whose work is that of a case, with the same tiles."""
+"""Kernels in Triton that do the work of cases of the sheet, with the same tiles."""
 
 import triton
 import triton.language as tl
@@ -7,20 +7,30 @@ LOG2_E = tl.constexpr(1.4426950408889634)
 
 
 @triton.jit
-def matmul(A, B, C, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
-    """Operands through tensor descriptors, which TMA loads; tiles in bands of eight rows."""
-    rows, columns = tl.cdiv(M, TM), tl.cdiv(N, TN)
-    number = tl.program_id(0)
-    band = number // (8 * columns)
-    height = min(rows - 8 * band, 8)
-    row = 8 * band + number % (8 * columns) % height
-    column = number % (8 * columns) // height
-    a = tl.make_tensor_descriptor(A, [M, K], [K, 1], [TM, TK])
-    b = tl.make_tensor_descriptor(B, [K, N], [N, 1], [TK, TN])
-    c = tl.make_tensor_descriptor(C, [M, N], [N, 1], [TM, TN])
+def product(a, b, row, column, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
     total = tl.zeros((TM, TN), dtype=tl.float32)
     for k in range(tl.cdiv(K, TK)):
         total = tl.dot(a.load([row * TM, k * TK]), b.load([k * TK, column * TN]), total)
+    return total
+
+
+@triton.jit
+def grouped(number, rows, columns):
+    """The row and column of a tile, if tiles are numbered along bands of eight rows."""
+    band = number // (8 * columns)
+    height = min(rows - 8 * band, 8)
+    return 8 * band + number % (8 * columns) % height, number % (8 * columns) // height
+
+
+@triton.jit
+def matmul(A, B, C, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
+    """Operands through tensor descriptors, which TMA loads; tiles in bands of eight rows."""
+    rows, columns = tl.cdiv(M, TM), tl.cdiv(N, TN)
+    row, column = grouped(tl.program_id(0), rows, columns)
+    a = tl.make_tensor_descriptor(A, [M, K], [K, 1], [TM, TK])
+    b = tl.make_tensor_descriptor(B, [K, N], [N, 1], [TK, TN])
+    c = tl.make_tensor_descriptor(C, [M, N], [N, 1], [TM, TN])
+    total = product(a, b, row, column, K, TM, TN, TK)
     c.store([row * TM, column * TN], total.to(C.dtype.element_ty))
 
 
@@ -97,14 +107,6 @@ def add(a, b, c, size, BLOCK: tl.constexpr):
 
 
 @triton.jit
-def product(a, b, row, column, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
-    total = tl.zeros((TM, TN), dtype=tl.float32)
-    for k in range(tl.cdiv(K, TK)):
-        total = tl.dot(a.load([row * TM, k * TK]), b.load([k * TK, column * TN]), total)
-    return total
-
-
-@triton.jit
 def persistent_matmul(A, B, C, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
     """Each block computes every tile that is a multiple of the number of blocks away."""
     rows, columns = tl.cdiv(M, TM), tl.cdiv(N, TN)
@@ -112,10 +114,7 @@ def persistent_matmul(A, B, C, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: 
     b = tl.make_tensor_descriptor(B, [K, N], [N, 1], [TK, TN])
     c = tl.make_tensor_descriptor(C, [M, N], [N, 1], [TM, TN])
     for number in tl.range(tl.program_id(0), rows * columns, tl.num_programs(0), flatten=True):
-        band = number // (8 * columns)
-        height = min(rows - 8 * band, 8)
-        row = 8 * band + number % (8 * columns) % height
-        column = number % (8 * columns) // height
+        row, column = grouped(number, rows, columns)
         total = product(a, b, row, column, K, TM, TN, TK)
         c.store([row * TM, column * TN], total.to(C.dtype.element_ty))
 
@@ -139,11 +138,7 @@ def gated_matmul(A, B, D, C, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl
 @triton.jit
 def matmul_bias_gelu(A, B, bias, C, M, N, K, TM: tl.constexpr, TN: tl.constexpr, TK: tl.constexpr):
     rows, columns = tl.cdiv(M, TM), tl.cdiv(N, TN)
-    number = tl.program_id(0)
-    band = number // (8 * columns)
-    height = min(rows - 8 * band, 8)
-    row = 8 * band + number % (8 * columns) % height
-    column = number % (8 * columns) // height
+    row, column = grouped(tl.program_id(0), rows, columns)
     a = tl.make_tensor_descriptor(A, [M, K], [K, 1], [TM, TK])
     b = tl.make_tensor_descriptor(B, [K, N], [N, 1], [TK, TN])
     c = tl.make_tensor_descriptor(C, [M, N], [N, 1], [TM, TN])

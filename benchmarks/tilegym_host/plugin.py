@@ -21,6 +21,7 @@ import torch
 
 from tilegym_host import host_torch, sizes
 from tilegym_host.launches import Launches, Record
+from tilegym_host.test_records import RECORDS
 
 SECONDS_PER_TEST = 180
 # Parameters with these values choose another backend than cuTile.
@@ -55,7 +56,7 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> None:
     # The tests of types that need bytecode 13.3 ask for features in development, which cuTile no longer requires.
     cuda.tile._cext.dev_features_enabled = lambda: True
     given.records.mkdir(parents=True, exist_ok=True)
-    recorder = Recorder(given.records / "records.jsonl", given.seconds)
+    recorder = Recorder(given.records / RECORDS, given.seconds)
     launches = Launches(target, given.records, given.every_configuration, recorder.write)
     recorder.launches = launches
     tilec.launch = launches.launch

@@ -21,6 +21,19 @@ _HEADER = (
     "kernel", "target", "types, tiles and hints", "compiles", "right", "unit", "TMA", "not by TMA", "LDL+STL",
     "share", "bound", "tilec s", "tileiras s", "tileiras LDL+STL",
 )  # fmt: skip
+_INTRODUCTION = (
+    "TileGym's own tests ran in the simulator, with shrunk sizes and the first configuration of each search.",
+    "",
+    "- `right`: the tests that launched the kernel and passed with TileGym's tolerances.",
+    "- All other columns have figures of the kernel's first launch. A dash stands for a figure that was not measured.",
+    "- `unit` and `TMA`: the instructions in the PTX. `not by TMA`: the numbers of the reasons that are listed below.",
+    "- `LDL+STL`: loads and stores of local memory in the machine code.",
+    "- `share`: the modelled part of the main loop's time in which the tensor pipe multiplies, or in which HBM",
+    "  transfers if nothing multiplies.",
+    "- `bound`: the unit with the most work.",
+    "- `tilec s` and `tileiras s`: seconds for the same bytecode. tilec compiles in warm processes, tileiras in a new",
+    "  process each time. The machine had much other work, so that only their ratio counts.",
+)
 
 
 @dataclass
@@ -54,14 +67,7 @@ def document(rows: Sequence[KernelRow], versions: dict[str, str], revision: str)
             f"Made by `python benchmarks/tilegym_kernels.py`: TileGym {revision}, tilec {versions['tilec']} with ptxas "
             f"{versions['ptxas']}, tileiras {versions['tileiras']}. No GPU took part.",
             "",
-            "TileGym's own tests ran in the simulator, with shrunk sizes and the first configuration of each search. "
-            "`right` counts the tests that launched the kernel and passed with TileGym's tolerances. The other columns "
-            "are those of the kernel's first launch: units and TMA instructions in the PTX; `not by TMA` numbers the "
-            "reasons below; `LDL+STL` are loads and stores of local memory in the machine code; `share` is the "
-            "modelled part of the main loop's time in which the tensor pipe multiplies, or HBM transfers if nothing "
-            "multiplies, and `bound` the unit with the most work. tilec and tileiras read the same bytecode: tilec in "
-            "warm processes, tileiras in a new process each time, on a machine with much other work, so that only "
-            "their ratio counts. A dash stands for a figure that was not measured.",
+            *_INTRODUCTION,
             "",
             *_summary(rows),
             "",

@@ -50,8 +50,8 @@ class Loss(Frozen):
 
     Attributes:
         kind: a name of LOSSES.
-        locations: locations of operations that take part, besides that of the remark.
-        count: the number of chains, blocks or parts, or the part of the iterations ahead that loads run.
+        locations: the locations of further operations that take part.
+        count: the number of chains, blocks or parts; for `ahead`, the part of the latency that iterations ahead hide.
     """
 
     kind: str

@@ -130,9 +130,8 @@ def run(arguments: argparse.Namespace) -> None:
     for each in reports.values():
         for report in each:
             print(report.text(), file=sys.stderr)
-    for remark in remarks:
-        if arguments.remarks or arguments.all_remarks:
-            print(remark, file=sys.stderr)
+    for remark in remarks if arguments.remarks or arguments.all_remarks else ():
+        print(remark, file=sys.stderr)
     if emit == "all":
         _write_all(compiled, arguments.output, arguments.locations)
     else:
@@ -152,11 +151,11 @@ def _compiled(arguments: argparse.Namespace, source: str) -> Compiled:
 
 
 def _write_json(
-    compiled: Compiled, emit: str, output: str | None, locations: bool, others: dict[str, Any]
+    compiled: Compiled, emit: str, output: str | None, locations: bool, reports: dict[str, Any]
 ) -> None:
     """Writes the files of the output; without an output, the JSON contains the text of the selected stages.
 
-    `others` are further fields.
+    `reports` are the fields with the remarks and the reports of `--explain`.
     """
     written = {}
     if emit == "all" and output is not None:
@@ -177,7 +176,7 @@ def _write_json(
     ]
     launch = None if compiled.metadata is None else json.loads(to_line(compiled.metadata))
     fields = {"source": compiled.source.name, "target": compiled.target, "stages": stages, "launch": launch}
-    json_output.write("compile", {**fields, **others})
+    json_output.write("compile", {**fields, **reports})
 
 
 def _result(compiled: Compiled, emit: str) -> StageResult:

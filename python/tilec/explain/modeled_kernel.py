@@ -44,14 +44,14 @@ class Change:
     """A kernel that differs from the compiled one.
 
     Attributes:
-        steps: the work of operations, if it is other.
+        steps: the work of operations whose work differs.
         ready: loads and atomics for whose results no thread waits.
         delays: the cycles for which threads wait after an operation.
         has_deep_rings: whether rings never wait for a load.
         has_waits: whether roles wait for each other.
         hides_epilogues: whether the epilogue of a tile runs beside the next tile.
         chains: chains that wait in turn in loops.
-        blocks: blocks that share an SM; None for those of the kernel.
+        blocks: the number of blocks that share an SM; None if it is that of the compiled kernel.
     """
 
     steps: dict[ir.Operation, Step] = field(default_factory=dict)
@@ -74,6 +74,7 @@ class ModeledKernel:
         self.atomics = [op for op in self.operations if interface_of(op.name).category is Category.ATOMIC]
         self.waiting = {op: number for number, op in enumerate(filter(_is_awaited, self.operations))}
         self.dependent = {op for op in self.waiting if _needs_loads(op, self.waiting)}
+        self.first_users = {op: _first_user(op, self.operations) for op in self.waiting}
         self.at: dict[SourceLocation | None, list[ir.Operation]] = {}
         for op in self.operations:
             self.at.setdefault(source_location(op.location), []).append(op)
@@ -82,7 +83,7 @@ class ModeledKernel:
         self.shares_operands = any(op.opview.rhs.type.shape[-1] > FEW_COLUMNS for op in slow)
         self.has_rings = any(loop.rings for loop in loops_of(kernel, self.device, counts_outside=False))
         found = {op: _sectors(op) for op in self.operations if op.name in ACCESSES}
-        # Accesses that may read more bytes than those of their elements, if the compiler does not know.
+        # The compiler does not know the strides of these accesses: their work is that of scattered elements.
         self.scattered = {op: self._with_bytes(op, moved) for op, (moved, is_known) in found.items() if not is_known}
         self.known = {op: self._with_bytes(op, moved) for op, (moved, is_known) in found.items() if is_known}
         self.present = self.cycles(Change())
@@ -129,13 +130,13 @@ class ModeledKernel:
         for op, number in self.waiting.items():
             if op in change.ready:
                 continue
-            # ptxas moves loads of a block of code to its begin, unless they need the result of another one.
+            # ptxas moves the loads of a basic block to its begin, unless they need the result of another load.
             issued = op if op in self.dependent else first.setdefault(op.block, op)
-            # The threads of the first user wait, those of others find the tile in their registers.
+            # The threads wait at the first user; later users find the tile in registers.
             channel = f"load {number}"
             loads = after.setdefault(issued, [])
             loads += [Load(channel, self.device.load_dram_latency_cycles, 0.0), Signal(channel, Side.FULL)]
-            before.setdefault(_first_user(op, self.operations), []).append(Wait(channel, Side.FULL))
+            before.setdefault(self.first_users[op], []).append(Wait(channel, Side.FULL))
         delays = {op: self.device.load_l2_latency_cycles for op in self.atomics if op not in change.ready}
         for op, cycles in {**delays, **change.delays}.items():
             after.setdefault(op, []).append(Busy(cycles))
@@ -149,7 +150,7 @@ class ModeledKernel:
 
 
 def _blocks(kernel: KernelOp, target: Target, device: Device) -> int:
-    """The blocks of an SM, also by the registers that their tiles need: one of them computes while another waits."""
+    """The number of blocks that share an SM, by all resources and by the registers that their tiles need."""
     plan = shared_plan(kernel, target)
     needed = plan.bytes_with(scratch_bytes(kernel))
     by_registers = blocks_together(kernel, target, needed, plan.tensor_columns)
@@ -197,7 +198,7 @@ def _first_user(op: ir.Operation, operations: Sequence[ir.Operation]) -> ir.Oper
 
 
 def _sectors(op: ir.Operation) -> tuple[float, bool]:
-    """The bytes of the sectors of an access, and whether they are known; else those of a sector for each vector."""
+    """The bytes of the sectors of an access, and whether they are known; if not, each vector is in its own sector."""
     access = op.opview
     type = access.buffer.type if op.name in COPIES_OF_THREADS else (access.result if op.results else access.value).type
     elements, moved = prod(type.shape), tile_bytes(type)

@@ -1,7 +1,7 @@
 """The estimates of remarks: the part of the modeled time of a kernel that the kernel without the loss would save.
 
-The cost model prices the compiled kernel twice: as it is, and with other work of the operations at the location of the
-remark, with deeper rings, or without waits, as `LOSSES` of remarks.py has it.
+The cost model prices the compiled kernel and the kernel without the loss. The latter has other work for the operations
+at the location of the remark, deeper rings, or no waits: `LOSSES` of remarks.py describes it for each kind of loss.
 """
 
 from __future__ import annotations
@@ -64,11 +64,11 @@ def _percent(model: ModeledKernel, loss: Loss | None, location: SourceLocation |
         return None
     present = model.present if before is None else model.cycles(before)
     percent = max(0.0, 100 * (1 - model.cycles(change) / present))
-    # The most that accesses of unknown strides may lose is an estimate if it is nothing.
+    # With unknown strides, the difference is only an upper bound: it shows that a loss is small, not that it is large.
     return None if before is not None and loss.kind in _BY_SECTORS and percent >= LEAST_PERCENT else percent
 
 
-# ---- the kernel without each loss: what is compared with the present one if it is not the compiled one, and the other
+# ---- Kernels with and without a loss. The first is None if it is the compiled kernel; the second, without an estimate.
 
 _Compared = tuple[Change | None, Change | None]
 
@@ -94,7 +94,7 @@ def _on_preferred_unit(model: ModeledKernel, found: Sequence[ir.Operation], _los
 
 
 def _tensor_work(op: ir.Operation, model: ModeledKernel) -> Step | None:
-    """The work of a multiply by threads if the tensor pipe did it; None for elements that it does not have."""
+    """The work of the tensor pipe for a multiply that threads do; None if it lacks the type of the elements."""
     lhs, rhs = op.opview.lhs.type, op.opview.rhs.type
     bits = element_bits(lhs.element if isinstance(lhs, BufferType) else lhs.element_type)
     if bits > _MOST_BITS:
@@ -119,20 +119,20 @@ def _by_tma(model: ModeledKernel, found: Sequence[ir.Operation], loss: Loss) -> 
     accesses = [op for op in found if op.name in ACCESSES]
     if not accesses:
         return _with_loaded_operand(model, found) if loss.kind == "operand" else (None, None)
-    # Threads keep what they compute beside a store, or a multiply.
+    # The computations of threads beside a store or a multiply remain.
     others = [op for op in found if op not in accesses]
     steps = _preparations(others) | {op: _tma_work(op, model, loss.kind == "access") for op in accesses}
     return _at_most(model, accesses), Change(steps=steps, ready=accesses)
 
 
 def _at_most(model: ModeledKernel, accesses: Iterable[ir.Operation]) -> Change | None:
-    """The kernel if each element of accesses with unknown strides is in a sector of its own; None without such ones."""
+    """The kernel in which accesses of unknown strides read a sector for each vector; None without such accesses."""
     scattered = {op: model.scattered[op] for op in accesses if op in model.scattered}
     return Change(steps=scattered) if scattered else None
 
 
 def _tma_work(op: ir.Operation, model: ModeledKernel, is_of_threads: bool) -> Step:
-    """The work of an access by TMA; threads read the tile from shared memory, or write it there, if they use it."""
+    """The work of an access by TMA; tiles of threads also pass through shared memory."""
     moved = model.work(op).l2_bytes
     through = moved if is_of_threads else 0.0
     is_store = op.name in GLOBAL_STORES
@@ -146,7 +146,7 @@ def _copied(moved: float, model: ModeledKernel, is_store: bool = False) -> Step:
 
 
 def _with_loaded_operand(model: ModeledKernel, found: Sequence[ir.Operation]) -> _Compared:
-    """TMA loads an operand that threads compute from loads alone; of another one, only its moves are not done."""
+    """TMA loads an operand that threads compute from loads alone. For other operands, only the moves are left out."""
     stores = [op for op in found if op.name == StoreSharedOp.OPERATION_NAME]
     operands = [operand for op in stores for operand in op.operands]
     operands += [operand for op in found if op.name in MULTIPLIES for operand in (op.opview.lhs, op.opview.rhs)]
@@ -163,7 +163,7 @@ def _with_loaded_operand(model: ModeledKernel, found: Sequence[ir.Operation]) ->
 
 
 def _sources(values: Sequence[ir.Value]) -> tuple[set[ir.Operation], bool]:
-    """The operations that compute tiles, and whether they need nothing but loads of threads and numbers."""
+    """The operations that compute tiles, and whether all their inputs are loads of threads and numbers."""
     computed: set[ir.Operation] = set()
     pending, seen, is_of_loads = list(values), set[ir.Value](), True
     while pending:
@@ -200,7 +200,10 @@ def _loaded_once(model: ModeledKernel, found: Sequence[ir.Operation], loss: Loss
 
 
 def _loads_ahead(model: ModeledKernel, found: Sequence[ir.Operation], loss: Loss) -> _Compared:
-    """Threads wait for the part of the latency that no iteration ahead hides; none of it is hidden in `waiting`."""
+    """Threads wait for the part of the latency that iterations ahead do not hide.
+
+    For loads of `waiting`, which are used in the same iteration, this is the whole latency.
+    """
     loads = [op for op in found if op.name in GLOBAL_LOADS and is_repeated(op)]
     if not loads or not set(loads).isdisjoint(model.waiting):
         return None, Change(ready=loads) if loads else None
