@@ -7,6 +7,7 @@ from typing import Any
 
 import cost_kernels
 import pytest
+from remark_kernels import converted, product_with_itself
 
 import tilec as ct
 from tilec.dialect.location import source_location
@@ -57,17 +58,6 @@ def test_f32_multiply_could_use_the_tensor_pipe():
     assert percent(compiled, "the multiply is done by fma") == pytest.approx(100 * (1 - tensor / threads), abs=2)
 
 
-@ct.kernel
-def product_with_itself(A, C, D):
-    total, sums = ct.zeros((64, 64), ct.float32), ct.zeros((64, 1), ct.float32)
-    for k in range(ct.num_tiles(A, 1, (64, 1024))):
-        a = ct.load(A, (0, k), (64, 1024))
-        total = ct.mma(a, ct.transpose(a), total)
-        sums = sums + ct.sum(a.astype(ct.float32), 1, keepdims=True)
-    ct.store(C, (0, 0), total)
-    ct.store(D, (0, 0), sums)
-
-
 def test_ring_of_one_slot_costs_what_its_latency_exceeds_the_port():
     """B200: TMA writes 128 KB, the multiply reads it as both operands, and threads once: 4096 cycles of 128 bytes.
 
@@ -89,15 +79,6 @@ def test_epilogue_that_is_not_hidden_is_lost():
     compiled = ct.compile(cost_kernels.persistent, signature=signature, target="sm_100a", stop="gpu")
     lost = percent(compiled, "multiplies of the next tile wait for the epilogue")
     assert lost == pytest.approx(100 * 4559 / (64 * 721 + 4559), abs=0.1)
-
-
-@ct.kernel
-def converted(A, B, C):
-    acc = ct.zeros((128, 128), ct.float32)
-    for k in range(ct.num_tiles(A, 1, (128, 64))):
-        a, b = ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128))
-        acc = ct.mma(a.astype(ct.float16), b.astype(ct.float16), acc)
-    ct.store(C, (0, 0), acc)
 
 
 CONVERTED = "A: f32[?,?] strides (65,1), B: f32[?,?] strides (65,1), C: f32[?,?%4]"
