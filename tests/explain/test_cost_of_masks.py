@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 
 import pytest
+from attention_kernels import softmax_step
 
 import tilec as ct
 from tilec.explain.cost import kernel_costs
@@ -51,12 +52,8 @@ def attention(Q, K, V, out, past: int, TN: ct.Constant[int], WORDING: ct.Constan
                 scores = inside
             if WORDING == "masked twice" and j >= first // TN:
                 scores = ct.where(scores > 0.0, scores, -math.inf)
-        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        powers = ct.exp2(scores - new, flush_to_zero=True)
-        factor = ct.exp2(largest - new, flush_to_zero=True)
-        total = total * factor + ct.sum(powers, 1, keepdims=True)
+        powers, factor, largest, total = softmax_step(scores, largest, total)
         output = ct.mma(ct.astype(powers, V.dtype), ct.load(V, (j, 0), (TN, D)), output * factor)
-        largest = new
     ct.store(out, (block, 0), ct.astype(output / total, out.dtype))
 
 

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from attention_kernels import softmax_step
 from compare import run_everywhere
 
 import tilec as ct
@@ -51,13 +52,9 @@ def attention(Q, K, V, out, past: int, WORDING: ct.Constant[str], WINDOW: ct.Con
         keys = ct.load(K, (j, 0), (TN, D), padding_mode=ct.PaddingMode.ZERO)
         scores = ct.mma(query, ct.transpose(keys), ct.zeros((TM, TN), ct.float32))
         scores = masked(scores, j, first, WORDING, WINDOW)
-        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        powers = ct.exp2(scores - new, flush_to_zero=True)
-        factor = ct.exp2(largest - new, flush_to_zero=True)
-        total = total * factor + ct.sum(powers, 1, keepdims=True)
+        powers, factor, largest, total = softmax_step(scores, largest, total)
         values = ct.load(V, (j, 0), (TN, D), padding_mode=ct.PaddingMode.ZERO)
         output = ct.mma(ct.astype(powers, V.dtype), values, output * factor)
-        largest = new
     ct.store(out, (block, 0), ct.astype(output / total, out.dtype))
 
 
