@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles,pipeline,advance-loads,expand-schedules --target sm_100a
-// Two loads of a loop that compare a position that depends on its counter with an extent need no branch: where the iteration does not exist,
+// Two loads of a loop that compare a position that depends on its counter with an extent need no branch: if the iteration does not exist,
 // the tile is outside of the view, and no memory is read. Both are after the last use of the two tiles.
 
 !t = tensor<128x64xf16, "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x64">

@@ -84,7 +84,7 @@ def test_paged_prefill(page: int, random: np.random.Generator, target: str) -> N
 
 
 def decode(random: np.random.Generator, group: int) -> tuple[list[np.ndarray], float, Softmax]:
-    """Queries, keys and values of two sequences with two heads of keys, of which 300 of 320 keys count."""
+    """Queries, keys and values of two sequences with two heads of keys. The first 300 of 320 keys count."""
     q = draw(random, (2, 2, group, 128))
     k, v = (draw(random, (2, 2, 320, 128)) for _ in range(2))
     scale = 128**-0.5
