@@ -1,6 +1,6 @@
 """The core suite, tests of GPUs, `.mlir` files with CHECK lines, and stand-ins for the CUDA driver.
 
-Tests of a GPU run where there is one of the target they name, and are the only ones ever skipped.
+Tests of a GPU run if the machine has a GPU of the target that they name; otherwise they are skipped.
 """
 
 from __future__ import annotations

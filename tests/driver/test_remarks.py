@@ -8,6 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from remark_kernels import converted, product_with_itself
 
 import tilec as ct
 from tilec.compile_options import CompileOptions, hints_from_text
@@ -48,7 +49,8 @@ def condition_of_a_bit(A, B, C, N):
 
 def remarks(kernel, signature: str, *, target: str = "sm_100a", stop: str = "gpu", **hints) -> list[tuple[str, str]]:
     compiled = ct.compile(kernel, target=target, signature=signature, hints=hints, stop=stop)
-    assert all(remark.location is not None and remark.location.file == __file__ for remark in compiled.all_remarks)
+    file = kernel.location.file
+    assert all(remark.location is not None and remark.location.file == file for remark in compiled.all_remarks)
     return [(remark.topic, remark.message) for remark in compiled.all_remarks]
 
 
@@ -246,17 +248,6 @@ def test_occupancy_counts_the_scratch_of_a_block():
     assert ".minnctapersm 1\n" in found.ptx
 
 
-@ct.kernel
-def product_with_itself(A, C, D):
-    total, sums = ct.zeros((64, 64), ct.float32), ct.zeros((64, 1), ct.float32)
-    for k in range(ct.num_tiles(A, 1, (64, 1024))):
-        a = ct.load(A, (0, k), (64, 1024))
-        total = ct.mma(a, ct.transpose(a), total)
-        sums = sums + ct.sum(a.astype(ct.float32), 1, keepdims=True)
-    ct.store(C, (0, 0), total)
-    ct.store(D, (0, 0), sums)
-
-
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 @pytest.mark.parametrize("hints", [{}, {"stages": 1}], ids=str)
 def test_loads_that_cannot_run_ahead_are_a_remark_unless_a_hint_asks_for_it(target, hints):
@@ -361,15 +352,6 @@ def test_command_prints_remarks(tmp_path, option):
     assert (expected in process.stderr) == (option == "--remarks=all")
     assert ("remark" in process.stderr) == (option == "--remarks=all")
     assert ".visible .entry k(" in process.stdout
-
-
-@ct.kernel
-def converted(A, B, C):
-    acc = ct.zeros((128, 128), ct.float32)
-    for k in range(ct.num_tiles(A, 1, (128, 64))):
-        a, b = ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128))
-        acc = ct.mma(a.astype(ct.float16), b.astype(ct.float16), acc)
-    ct.store(C, (0, 0), acc)
 
 
 def test_a_loop_whose_operands_threads_load_is_a_remark():

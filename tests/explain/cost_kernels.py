@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from attention_kernels import softmax_step
+
 import tilec as ct
 
 
@@ -41,10 +43,6 @@ def attention(Q, K, V, out, TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Co
     output = ct.zeros((TM, D), ct.float32)
     for j in range(ct.num_tiles(K, 0, (TN, D))):
         scores = ct.mma(query, ct.transpose(ct.load(K, (j, 0), (TN, D))), ct.zeros((TM, TN), ct.float32))
-        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        powers = ct.exp2(scores - new, flush_to_zero=True)
-        scale = ct.exp2(largest - new, flush_to_zero=True)
-        total = total * scale + ct.sum(powers, 1, keepdims=True)
+        powers, scale, largest, total = softmax_step(scores, largest, total)
         output = ct.mma(ct.astype(powers, Q.dtype), ct.load(V, (j, 0), (TN, D)), output * scale)
-        largest = new
     ct.store(out, (i, 0), ct.astype(output / total, out.dtype))

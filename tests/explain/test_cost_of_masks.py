@@ -5,13 +5,14 @@ from __future__ import annotations
 import math
 
 import pytest
+from attention_kernels import softmax_step
 
 import tilec as ct
 from tilec.explain.cost import kernel_costs
 
 ARRAYS = ", ".join(f"{name}: f16[?%16,64]" for name in ("Q", "K", "V", "out"))
 TM, D = 128, 64
-# The first is that of which cuTile's front end splits the loop.
+# cuTile's front end splits the loop of the first wording.
 WORDINGS = ("quotient", "next", "swapped", "negated", "where", "and")
 LIMIT = 1.08
 
@@ -25,7 +26,7 @@ def attention(Q, K, V, out, past: int, TN: ct.Constant[int], WORDING: ct.Constan
     output = ct.zeros((TM, D), ct.float32)
     first = block * TM
     rows = (first + ct.arange(TM, dtype=ct.int32))[:, None]
-    # Of queries after unknown others, products may wrap in the last iterations.
+    # If the number of earlier queries is unknown, products may wrap in the last iterations.
     if WORDING == "unknown":
         first = first + past
         rows = rows + past
@@ -51,12 +52,8 @@ def attention(Q, K, V, out, past: int, TN: ct.Constant[int], WORDING: ct.Constan
                 scores = inside
             if WORDING == "masked twice" and j >= first // TN:
                 scores = ct.where(scores > 0.0, scores, -math.inf)
-        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        powers = ct.exp2(scores - new, flush_to_zero=True)
-        factor = ct.exp2(largest - new, flush_to_zero=True)
-        total = total * factor + ct.sum(powers, 1, keepdims=True)
+        powers, factor, largest, total = softmax_step(scores, largest, total)
         output = ct.mma(ct.astype(powers, V.dtype), ct.load(V, (j, 0), (TN, D)), output * factor)
-        largest = new
     ct.store(out, (block, 0), ct.astype(output / total, out.dtype))
 
 
@@ -71,7 +68,7 @@ def cycles(target: str, keys: int, word: str) -> list[float]:
 @pytest.mark.parametrize("keys", [64, 128])
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_wordings(target: str, keys: int) -> None:
-    """Each loop takes as long, and the loop of most iterations as long as without a mask."""
+    """Each loop takes as long in all wordings. The loop before the mask takes as long as without a mask."""
     found = {word: cycles(target, keys, word) for word in WORDINGS}
     for loops in zip(*found.values(), strict=True):
         assert max(loops) <= LIMIT * min(loops), found
@@ -80,7 +77,7 @@ def test_wordings(target: str, keys: int) -> None:
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_equal_conditions_in_other_words(target: str) -> None:
-    """A branch on the product and one on the quotient change in one iteration: the loop is split once."""
+    """The branches on the product and on the quotient change in the same iteration: the loop is split once."""
     found = cycles(target, 64, "masked twice")
     assert len(found) == 2
     assert min(found) <= LIMIT * min(cycles(target, 64, "never"))
@@ -88,8 +85,8 @@ def test_equal_conditions_in_other_words(target: str) -> None:
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
 def test_products_that_may_wrap(target: str) -> None:
-    """The iterations before the mask take as long; the others also compare, and have no branch."""
+    """Iterations before the mask take as long as with exact products. The others also compare, and have no branch."""
     exact, wraps = cycles(target, 64, "next"), cycles(target, 64, "unknown")
     assert min(wraps) <= LIMIT * min(exact)
-    # A select or a logic operation per element of the scores of a thread more.
+    # The second loop has one more select or logic operation for each score of a thread.
     assert max(wraps) <= 1.25 * max(exact)

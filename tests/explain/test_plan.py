@@ -38,10 +38,10 @@ plan of matmul on sm_100a
   CTAs per tile block: 1; a pair multiplies 256 rows in a loop, and 32 to 256 columns
   warps that compute: 4; values that are live at once need 93 registers per thread of 248; runner-up: 8
   columns of tensor memory: 128 of 512; each value has columns of its own
-  cost_kernels.py:13: multiply 128x128x64 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
+  cost_kernels.py:15: multiply 128x128x64 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
     accumulator: 128 columns of tensor memory
 {OPERANDS}
-  cost_kernels.py:14: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
+  cost_kernels.py:16: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
     )
 
 
@@ -54,10 +54,10 @@ plan of matmul on sm_90a
   CTAs per tile block: 1; CTAs of sm_90a do not multiply in pairs
   warps that compute: 8; values that are live at once need 158 registers per thread of 240; \
 runner-up: 4, which need 286 registers per thread of 248
-  cost_kernels.py:13: multiply 128x256x64 of f16 with an accumulator of f32: wgmma; runner-up: mma.sync
+  cost_kernels.py:15: multiply 128x256x64 of f16 with an accumulator of f32: wgmma; runner-up: mma.sync
     accumulator: registers
 {OPERANDS}
-  cost_kernels.py:14: store 128x64 of f16, 4 times: TMA, swizzle 128B"""
+  cost_kernels.py:16: store 128x64 of f16, 4 times: TMA, swizzle 128B"""
     )
 
 
@@ -71,10 +71,10 @@ plan of matmul on sm_100a
   division among CTAs: rows
   warps that compute: 4; values that are live at once need 97 registers per thread of 248; runner-up: 8
   columns of tensor memory: 256 of 512; each value has columns of its own
-  cost_kernels.py:13: multiply 128x256x64 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
+  cost_kernels.py:15: multiply 128x256x64 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
     accumulator: 256 columns of tensor memory
 {OPERANDS}
-  cost_kernels.py:14: store 128x64 of f16, 4 times: TMA, swizzle 128B"""
+  cost_kernels.py:16: store 128x64 of f16, 4 times: TMA, swizzle 128B"""
     )
 
 
@@ -87,14 +87,14 @@ plan of attention on sm_100a
   warps that compute: 4; the chains of multiplies have roles of their own, with the registers that they need; \
 runner-up: 8
   columns of tensor memory: 320 of 512; each value has columns of its own
-  cost_kernels.py:43: multiply 128x128x128 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
+  cost_kernels.py:45: multiply 128x128x128 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
     accumulator: 128 columns of tensor memory
 {OPERANDS}
-  cost_kernels.py:48: multiply 128x128x128 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
+  cost_kernels.py:47: multiply 128x128x128 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
     accumulator: 128 columns of tensor memory
     left operand: tensor memory, 64 columns
     right operand: TMA to shared memory, swizzle 128B
-  cost_kernels.py:50: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
+  cost_kernels.py:48: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
     )
 
 
@@ -107,14 +107,14 @@ plan of attention on sm_90a
   CTAs per tile block: 1; CTAs of sm_90a do not multiply in pairs
   warps that compute: 8; values that are live at once need 177 registers per thread of 240; \
 runner-up: 4, which need 321 registers per thread of 248
-  cost_kernels.py:43: multiply 128x128x128 of f16 with an accumulator of f32: wgmma; runner-up: mma.sync
+  cost_kernels.py:45: multiply 128x128x128 of f16 with an accumulator of f32: wgmma; runner-up: mma.sync
     accumulator: registers
 {OPERANDS}
-  cost_kernels.py:48: multiply 128x128x128 of f16 with an accumulator of f32: wgmma; runner-up: mma.sync
+  cost_kernels.py:47: multiply 128x128x128 of f16 with an accumulator of f32: wgmma; runner-up: mma.sync
     accumulator: registers
     left operand: registers
     right operand: TMA to shared memory, swizzle 128B
-  cost_kernels.py:50: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
+  cost_kernels.py:48: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
     )
 
 
@@ -152,7 +152,7 @@ def test_decisions_are_json() -> None:
     assert (fields["kernel"], fields["target"]) == ("matmul", "sm_100a")
     (multiply,) = [each for each in fields["decisions"] if each["subject"].startswith("multiply")]
     assert (multiply["chosen"], multiply["reason"], multiply["runner_up"]) == ("tcgen05", "", "mma.sync")
-    assert (Path(multiply["location"]["file"]).name, multiply["location"]["line"]) == ("cost_kernels.py", 13)
+    assert (Path(multiply["location"]["file"]).name, multiply["location"]["line"]) == ("cost_kernels.py", 15)
 
 
 def test_plan_needs_the_conversion_of_tile_ir() -> None:

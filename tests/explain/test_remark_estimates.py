@@ -7,6 +7,7 @@ from typing import Any
 
 import cost_kernels
 import pytest
+from remark_kernels import converted, product_with_itself
 
 import tilec as ct
 from tilec.dialect.location import source_location
@@ -47,7 +48,7 @@ def test_f32_multiply_could_use_the_tensor_pipe():
     """B200, 64x64x32: 1024 cycles of the FMA pipe; as tf32 128 of the tensor pipe, 256 of its port and 231 of L2.
 
     128 multiply-adds per cycle; 16 KB of operands at 71 bytes of L2 and 128 bytes of the port, which writes and reads
-    them. 2048 iterations make the cycles outside of the loop small.
+    them. The FMA instructions take 612 issue slots. 2048 iterations make the cycles outside of the loop small.
     """
     signature = "A: f32[64,65536], B: f32[65536,64], C: f32[64,64], TM=64, TN=64, TK=32"
     compiled = ct.compile(matmul, signature=signature, target="sm_100a", stop="gpu")
@@ -55,17 +56,6 @@ def test_f32_multiply_could_use_the_tensor_pipe():
     threads = norm(multiply_adds / 128, operands / 71, 2 * operands / 128, 612)
     tensor = norm(128, operands / 71, 2 * operands / 128)
     assert percent(compiled, "the multiply is done by fma") == pytest.approx(100 * (1 - tensor / threads), abs=2)
-
-
-@ct.kernel
-def product_with_itself(A, C, D):
-    total, sums = ct.zeros((64, 64), ct.float32), ct.zeros((64, 1), ct.float32)
-    for k in range(ct.num_tiles(A, 1, (64, 1024))):
-        a = ct.load(A, (0, k), (64, 1024))
-        total = ct.mma(a, ct.transpose(a), total)
-        sums = sums + ct.sum(a.astype(ct.float32), 1, keepdims=True)
-    ct.store(C, (0, 0), total)
-    ct.store(D, (0, 0), sums)
 
 
 def test_ring_of_one_slot_costs_what_its_latency_exceeds_the_port():
@@ -84,27 +74,18 @@ def test_ring_of_one_slot_costs_what_its_latency_exceeds_the_port():
 
 
 def test_epilogue_that_is_not_hidden_is_lost():
-    """A tile of 128x512: 64 iterations of 721 cycles, and 4559 cycles of the epilogue in which none of them runs."""
+    """A tile of 128x512: 64 iterations of 721 cycles, and an epilogue of 4559 cycles, beside which none runs."""
     signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?%8], TM=128, TN=512, TK=64"
     compiled = ct.compile(cost_kernels.persistent, signature=signature, target="sm_100a", stop="gpu")
     lost = percent(compiled, "multiplies of the next tile wait for the epilogue")
     assert lost == pytest.approx(100 * 4559 / (64 * 721 + 4559), abs=0.1)
 
 
-@ct.kernel
-def converted(A, B, C):
-    acc = ct.zeros((128, 128), ct.float32)
-    for k in range(ct.num_tiles(A, 1, (128, 64))):
-        a, b = ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128))
-        acc = ct.mma(a.astype(ct.float16), b.astype(ct.float16), acc)
-    ct.store(C, (0, 0), acc)
-
-
 CONVERTED = "A: f32[?,?] strides (65,1), B: f32[?,?] strides (65,1), C: f32[?,?%4]"
 
 
 def test_operands_that_threads_convert_have_twice_the_bytes():
-    """B200: 64 KB of f32 at 71 bytes per cycle, half of it as f16, whose 512 cycles of the port count then."""
+    """B200: L2 reads 64 KB of f32 at 71 bytes per cycle. Operands of f16 have half of the bytes."""
     compiled = ct.compile(converted, signature=CONVERTED, target="sm_100a", stop="gpu")
     read = 2 * 128 * 64 * 4 / 71
     # Threads: 640 operations of the ALU, 476 issue slots, and 512 cycles of the port.
@@ -152,14 +133,14 @@ def beside_products(A, B, X, Y):
     ct.store(Y, (0, 0), total)
 
 
-# The bytes that 128x128 elements of 16 bits read from L2: 32 for each of them that is alone in its sector.
+# The bytes of L2 per element of 16 bits: a sector has 32 bytes, which one element or several adjacent ones need.
 @pytest.mark.parametrize(("strides", "read"), [("(131072,1)", 2), ("(1,128)", 2), ("(16,2097152)", 32), ("(4,512)", 8)])
 @pytest.mark.parametrize("target", TARGETS)
 def test_elements_that_are_not_adjacent_have_sectors_of_their_own(target, strides, read):
-    """TMA would read the bytes of the elements alone, as it needs rows of adjacent ones.
+    """TMA would read only the bytes of the elements, because it needs rows of adjacent elements.
 
-    Of 512 KB and 32 KB of operands all but 64 KB are lost if L2 is the bound. Without the load, the multiply and the
-    threads take at most 2700 cycles.
+    L2 reads 512 KB of X and 32 KB of operands. If L2 is the bound, the time of all but 64 KB is lost. Without the
+    load, the multiply and the threads take at most 2700 cycles.
     """
     signature = f"A: f16[128,65536], B: f16[65536,128], X: f16[128,131072] strides {strides}, Y: f32[128,128]"
     compiled = ct.compile(beside_products, signature=signature, target=target, stop="gpu")
@@ -211,14 +192,14 @@ def counted(Count):
 
 @pytest.mark.parametrize(("target", "latency"), [("sm_100a", 300), ("sm_90a", 280)])
 def test_wait_for_an_unused_result_of_an_atomic_is_lost(target, latency):
-    """16 blocks of an SM wait in turn for the latency of L2; else the four warps issue one instruction each."""
+    """16 blocks of an SM share the latency of L2. Without the wait, each of four warps issues one instruction."""
     compiled = ct.compile(counted, signature="Count: i32[1]", target=target, stop="gpu")
     lost = percent(compiled, "nothing uses the result of the atomic")
     assert lost == pytest.approx(100 * (1 - 1 / (latency / 16)), abs=5)
 
 
 def location_of(text: str) -> SourceLocation:
-    """The position of the first text in this file: that of an operation of `matmul`."""
+    """The location of the first occurrence of the text in this file, which is in `matmul` or `four_products`."""
     before = Path(__file__).read_text().partition(text)[0]
     return SourceLocation(__file__, before.count("\n") + 1, len(before) - before.rfind("\n"))
 
@@ -276,7 +257,7 @@ def four_products(A, B, C):
 
 
 def test_all_multiplies_of_a_location_take_half_of_the_time():
-    """Four multiplies of 1024 cycles are far above the 945 cycles of L2, also in half of the time.
+    """Four multiplies take 4096 cycles and L2 945: the multiplies are the bound even in half of the time.
 
     Latencies of wgmma and of barriers, about 4 % of an iteration, stay.
     """
@@ -288,7 +269,7 @@ def test_all_multiplies_of_a_location_take_half_of_the_time():
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_waits_of_a_ring_of_one_slot(target):
-    """Without waits the loop takes its units, and with two blocks or chains half of the waits.
+    """Without waits the loop takes the time of its units. Two blocks or two chains halve the waits.
 
     A slot of 192 KB leaves no room for a second block.
     """

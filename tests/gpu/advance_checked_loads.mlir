@@ -1,5 +1,5 @@
 // RUN: tilec opt %s --passes partition-roles,pipeline,advance-loads,expand-schedules --target sm_100a
-// Two loads of a loop that compare a position that depends on its counter with an extent need no branch: where the iteration does not exist,
+// Two loads of a loop that compare a position that depends on its counter with an extent need no branch: if the iteration does not exist,
 // the tile is outside of the view, and no memory is read. Both are after the last use of the two tiles. The rows and columns of the first load
 // begin at the same position: the columns are moved, as its rows are not compared.
 

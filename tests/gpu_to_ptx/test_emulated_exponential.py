@@ -112,7 +112,7 @@ def test_subnormal_results_without_flushing(polynomials: int, target: str) -> No
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_error_of_subnormal_results(target: str) -> None:
-    """2 ulp of a normal result, which ptxas scales to the subnormal one: at most one of its units more."""
+    """A normal result is within 2 ulp. ptxas scales it to a subnormal one: a multiple of 2^-149."""
     x = np.random.default_rng(3).uniform(-151, -120, COUNT).astype(np.float32)
     error = np.abs(exponentials(x, 15, target, "exp2.approx") - 2.0 ** x.astype(np.float64))
     assert (error <= np.maximum(2.0**-22 * 2.0 ** x.astype(np.float64), 2.0**-149)).all()
@@ -133,7 +133,7 @@ def test_results_do_not_depend_on_other_elements_of_the_warp(target: str) -> Non
 
 
 def test_paths_without_flushing() -> None:
-    """Both paths have the polynomials; the one of subnormal results has the instruction beside each of them too."""
+    """Both paths have the polynomials. The path of subnormal results also has the instruction for each register."""
     ptx = ptx_of(text(4, "sm_100a", "exp2.approx"))
     assert ptx.count("vote.sync.all") == 2 and ptx.count("ex2.approx.ftz.f32") == REGISTERS - 8
     assert ptx.count("ex2.approx.f32") == REGISTERS and ptx.count("add.rm.f32x2") == 2 * 4

@@ -1,6 +1,6 @@
 """Integers that are a few bits of a word become floats without shifts and conversions: every value against numpy.
 
-The oracle unpacks the bits of the words in numpy. Each number is exact in all three types of floats.
+The oracle unpacks the bits of the words in numpy. All three float types represent each number exactly.
 """
 
 from __future__ import annotations
@@ -174,7 +174,7 @@ def test_other_bits_are_not_taken_for_those_of_the_word(result: str, target: str
 
 @pytest.mark.parametrize(("result", "magic"), [(np.float16, "0x64006400"), (ml_dtypes.bfloat16, "0x43004300")])
 def test_nibbles_of_words_need_no_conversion(result: type, magic: str) -> None:
-    """Pairs: a permutation and a lop3 for both, an operation that takes off the power of two."""
+    """A pair of nibbles takes a permutation, one lop3, and one operation that subtracts the power of two."""
     args = (words().view(np.int32), np.zeros((COUNT, 8), result), 4, 8, 0)
     ptx = ct.compile(
         unsigned_parts, target="sm_90a", signature=ct.Signature.from_arguments(unsigned_parts, args)

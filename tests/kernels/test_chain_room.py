@@ -74,17 +74,17 @@ def compiled(h: int, tn: int, target: str, **hints: object) -> ct.Compiled:
 @pytest.mark.parametrize("tn", [32, 64, 128])
 @pytest.mark.parametrize("heads", [64, 128])
 def test_all_multiplies_on_the_fast_unit(target, heads, tn):
-    """128 heads have 512 columns of tensor memory, or all registers of an SM, for one accumulator alone."""
+    """128 heads need 512 columns of tensor memory, or all registers of an SM, for one accumulator."""
     made = compiled(heads, tn, target)
     assert "mma.sync" not in made.ptx and ".reqnctapercluster" in made.ptx
-    assert not [remark for remark in made.remarks if remark.topic in ("hint", "matrix-unit", "registers")]
+    assert not [remark for remark in made.all_remarks if remark.topic in ("hint", "matrix-unit", "registers")]
     report = made.explain("plan")
     assert "the memory or the registers of one CTA do not hold the tiles of a chain" in report
     assert "division among CTAs: " in report and "columns of the last multiplies of chains in " in report
 
 
 def test_few_rows_whose_operands_exceed_shared_memory(target):
-    """32 rows of mma.sync would need 241,664 bytes; as columns of the other units they need no scratch memory."""
+    """32 rows of mma.sync would need 241,664 bytes. Other units take the rows as columns, without scratch memory."""
     assert "mma.sync" not in compiled(32, 128, target).ptx and "mma.sync" in compiled(32, 64, target).ptx
 
 
@@ -121,5 +121,5 @@ def test_parts_of_the_rows_come_first():
     args = (*(np.zeros(shape, np.float16) for shape in ((128, 64), (256, 64), (256, 256))), np.zeros((128, 256), "f4"))
     signature = Signature.from_arguments(separate_values, (*args, 128, 64, 256, 256))
     made = ct.compile(separate_values, signature=signature, target="sm_90a", stop="ptx")
-    assert any("the block computes the rows in 2 parts" in remark.message for remark in made.remarks)
+    assert any("the block computes the rows in 2 parts" in remark.message for remark in made.all_remarks)
     assert ".reqnctapercluster" not in made.ptx

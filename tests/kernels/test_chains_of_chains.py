@@ -75,4 +75,4 @@ def test_one_role_computes_where_roles_have_no_room(width: int, has_room: bool) 
     arrays = ", ".join(f"{name}: f16[?%16,?%16]" for name in "QKWV")
     text = f"{arrays}, G: f32[?%16], R: f32[?%16,?%16], S: f32[?%16,?%16], steps: i32, rows={ROWS}, width={width}"
     compiled = ct.compile(recurrence, signature=text, target="sm_90a", stop="ptx")
-    assert any(remark.message.startswith(ONE_ROLE) for remark in compiled.remarks) is not has_room
+    assert any(remark.message.startswith(ONE_ROLE) for remark in compiled.all_remarks) is not has_room

@@ -71,7 +71,7 @@ def compiled(
 
 
 def lowering_of(kernel: tilec.Compiled) -> str:
-    """The lowering by its instructions, or by the pixels of its copies: a run has more than a tile."""
+    """The lowering, by its instructions or by the pixels of its copies: a run has more pixels than a tile."""
     if "tcgen05.shift" in kernel.ptx:
         return "stationary"
     text = re.sub(r"\s+", " ", kernel.stage("gpu").content(False).decode())
@@ -80,7 +80,7 @@ def lowering_of(kernel: tilec.Compiled) -> str:
 
 
 def remarks_of(kernel: tilec.Compiled) -> list[str]:
-    return [remark.message for remark in kernel.remarks if remark.topic == "convolution"]
+    return [remark.message for remark in kernel.all_remarks if remark.topic == "convolution"]
 
 
 def instructions(kernel: tilec.Compiled) -> list[str]:
@@ -89,14 +89,14 @@ def instructions(kernel: tilec.Compiled) -> list[str]:
     return [line.strip() for line in text.splitlines() if line.strip() and ".loc" not in line]
 
 
-# By the model, shared memory bounds tiles of sm_100a, which a run relieves; the tensor core of sm_90a waits at the end
-# of each run, which costs more than it saves for 256 columns.
+# In the model, shared memory bounds the tiles of sm_100a, and a run writes less to it. The tensor core of sm_90a waits
+# at the end of each run: for 256 columns, this wait is longer than the time that a run saves.
 CHOICES = [("sm_100a", 256, "run"), ("sm_100a", 128, "run"), ("sm_90a", 256, "im2col"), ("sm_90a", 128, "run")]
 
 
 @pytest.mark.parametrize(("target", "columns", "chosen"), CHOICES)
 def test_model_chooses(target: str, columns: int, chosen: str) -> None:
-    """The kernel is that of the hint for what is chosen, and a remark says what, and what the other one costs."""
+    """The kernel equals the kernel of a hint with the choice. A remark names the choice, and the time of the other."""
     kernel, other = compiled(target, columns=columns), compiled(target, chosen, columns=columns)
     assert lowering_of(kernel) == chosen
     assert instructions(kernel) == instructions(other)
@@ -124,7 +124,7 @@ def test_loops_in_any_order_get_runs(order: str, target: str) -> None:
 @pytest.mark.parametrize("hint", ["im2col", "run"])
 @pytest.mark.parametrize("target", TARGETS)
 def test_hint_is_followed(target: str, hint: str) -> None:
-    """Each hint gives the kernel of a view with this mode, for both of which the model chooses one."""
+    """Each hint gives the kernel of a view with this mode."""
     for columns in (128, 256):
         kernel = compiled(target, hint, columns=columns)
         assert lowering_of(kernel) == hint
@@ -132,7 +132,7 @@ def test_hint_is_followed(target: str, hint: str) -> None:
 
 
 def test_stationary_by_a_hint() -> None:
-    """Tiles of mode w128 have the pixels of those that stay in tensor memory."""
+    """Tiles of mode w128 have the same pixels as tiles that stay in tensor memory."""
     random = np.random.default_rng(6)
     x = random.integers(-3, 4, (16, 5, 9, 72)).astype(np.float16)
     f = random.integers(-3, 4, (3, 3, 72, 128)).astype(np.float16)
@@ -242,7 +242,7 @@ OTHER = {
 
 @pytest.mark.parametrize("kind", OTHER)
 def test_loops_without_a_choice(kind: str) -> None:
-    """No remark where no loop is over the taps of multiplies; a reason where it cannot be unrolled."""
+    """Kernels without a loop over the taps of multiplies have no remark. A loop that is not unrolled has a reason."""
     signature = f"X: f16[16,5,9,128], F: f16[128,192], Y: f32[16,5,9,64], kind={kind!r}"
     kernel = tilec.compile(other_loops, target="sm_100a", signature=signature, stop="ptx")
     assert remarks_of(kernel) == OTHER[kind]
@@ -250,7 +250,7 @@ def test_loops_without_a_choice(kind: str) -> None:
 
 @ct.kernel
 def two_convolutions(X, Z, F, G, Y):
-    """The second one has a few channels, and the width of its images is that of the launch."""
+    """The second convolution has few channels, and the width of its images is known at the launch."""
     first, second = ct.im2col_view(X, 3, padding=1, tile=(128, 64)), ct.im2col_view(Z, 3, padding=1, tile=(128, 16))
     total = ct.zeros((128, 128), ct.float32)
     for r in range(3):

@@ -39,7 +39,7 @@ def convolution(
     ct.store(result, (i, k), total.astype(Y.dtype))
 
 
-# Window, stride, dilation, padding, images, rows and columns of them, channels, filters.
+# Window, stride, dilation, padding; number, height, width and channels of the images; filters.
 GEOMETRY = {
     "whole tiles": ((3, 3), 1, 1, ((1, 1), (1, 1)), 4, 8, 32, 64, 64),
     "rows of 9, a part of a tile left": ((3, 3), 1, 1, ((1, 1), (1, 1)), 3, 5, 9, 72, 64),
@@ -76,10 +76,10 @@ def compiled(case: str, target: str, rows: int, columns: int, mode: str | None, 
 @pytest.mark.parametrize(("rows", "columns"), TILES)
 @pytest.mark.parametrize("case", GEOMETRY)
 def test_clusters(case: str, rows: int, columns: int, mode: str, target: str) -> None:
-    """Each CTA has its part of the pixels: one after the last image is empty."""
+    """Each CTA has a part of the pixels. A part after the last image is empty."""
     x, f, exact = arguments_of(case)
     kernel = compiled(case, target, rows, columns, mode, num_ctas=TILES[rows, columns])
-    assert not [remark for remark in kernel.remarks if "num_ctas" in remark.message]
+    assert not [remark for remark in kernel.all_remarks if "num_ctas" in remark.message]
     tiles = -(-exact[..., 0].size // rows), -(-exact.shape[-1] // columns)
     constants = (*GEOMETRY[case][:4], rows, columns, 64, mode)
     for backend, settings in backends([3]):
@@ -97,7 +97,7 @@ def test_filters_are_loaded_once(mode: str) -> None:
 
 
 def test_run_is_one_copy_in_each_cta() -> None:
-    """The taps of a part of a tile share its run, as those of a whole one do."""
+    """All taps of a part of a tile share its run, as the taps of a whole tile do."""
     for target in TARGETS:
         whole = compiled("whole tiles", target, 128, 64, "run").ptx
         divided = compiled("whole tiles", target, 256, 64, "run", num_ctas=2).ptx
@@ -105,7 +105,7 @@ def test_run_is_one_copy_in_each_cta() -> None:
 
 
 def test_model_takes_pairs() -> None:
-    """256 x 256 tiles of sm_100a are multiplied by pairs without a hint, as those of a matrix product are."""
+    """Pairs of CTAs multiply 256x256 tiles of sm_100a without num_ctas, as for a matrix product."""
     x = "X: f16[8,28,28,256], F: f16[3,3,256,256], Y: f16[8,28,28,256]"
     geometry = "window=(3, 3), stride=1, dilation=1, padding=((1, 1), (1, 1))"
     constants = f"{geometry}, rows=256, columns=256, depth=64, mode=None"
@@ -127,7 +127,7 @@ def by_rows(X, F, Y):
 
 
 def test_tiles_of_rows_are_not_divided() -> None:
-    """Tiles of half of the pixels have other numbers there: each row of the images ends one."""
+    """A tile ends with each row of the images, so that tiles of half of the pixels have other numbers."""
     signature = "X: f16[4,8,32,64], F: f16[3,3,64,64], Y: f32[4,8,32,64]"
     kernel = tilec.compile(by_rows, target="sm_100a", signature=signature, hints={"num_ctas": 2}, stop="ptx")
     (remark,) = [remark.message for remark in kernel.remarks if remark.topic == "hint"]
@@ -149,7 +149,7 @@ def test_slices_of_channels_are_not_divided() -> None:
 
 
 def test_runs_are_not_multiplied_by_narrow_pairs() -> None:
-    """CTAs of 64 rows are pairs or none: left operands that threads store in tensor memory have 128."""
+    """CTAs of 64 rows must multiply in pairs, but left operands in tensor memory have 128 rows."""
     assert "cta_group::2" in compiled("whole tiles", "sm_100a", 128, 64, "im2col", num_ctas=2).ptx
     kernel = compiled("whole tiles", "sm_100a", 128, 64, "run", num_ctas=2)
     (remark,) = [remark.message for remark in kernel.remarks if remark.topic == "hint"]

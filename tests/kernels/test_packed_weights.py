@@ -1,7 +1,7 @@
-"""Products with weights of 4 bits in three wordings: numpy, the interpreter and the simulator agree, with one code.
+"""Products with weights of 4 bits in three wordings have the results of numpy and the same number of instructions.
 
-Weights are (q - zero) * scale, with a zero point and a scale of each group of 64 along K, in float16: both steps are
-exact here, so that the oracle multiplies the same operands.
+A weight is (q - zero) * scale in float16. Each group of 64 along K has a zero point and a scale. Both operations are
+exact for the numbers of these tests, so that the oracle multiplies the same operands.
 """
 
 from __future__ import annotations
@@ -19,6 +19,13 @@ ROWS, COLUMNS, DEPTH = 128, 128, 64
 ZERO = ct.PaddingMode.ZERO
 
 
+def with_group(total, numbers, A, S, Z, k):
+    """The sum with the products of group k of the depth, whose weights are these numbers before they are scaled."""
+    zero, scale = ct.load(Z, (0, k), (COLUMNS, 1)), ct.load(S, (0, k), (COLUMNS, 1))
+    a = ct.load(A, (0, k), (ROWS, DEPTH), padding_mode=ZERO)
+    return ct.mma(a, ct.transpose((numbers.astype(A.dtype) - zero) * scale), total)
+
+
 @ct.kernel
 def bytes_by_shifts(A, Q, S, Z, R):
     """Two nibbles of a byte side by side."""
@@ -26,10 +33,8 @@ def bytes_by_shifts(A, Q, S, Z, R):
     for k in range(ct.num_tiles(A, axis=1, shape=(ROWS, DEPTH))):
         q = ct.load(Q, (0, k), (COLUMNS, DEPTH // 2), padding_mode=ZERO)
         low, high = (q & 15).reshape((COLUMNS, DEPTH // 2, 1)), (q >> 4).reshape((COLUMNS, DEPTH // 2, 1))
-        numbers = ct.cat((low, high), 2).reshape((COLUMNS, DEPTH)).astype(A.dtype)
-        zero, scale = ct.load(Z, (0, k), (COLUMNS, 1)), ct.load(S, (0, k), (COLUMNS, 1))
-        a = ct.load(A, (0, k), (ROWS, DEPTH), padding_mode=ZERO)
-        total = ct.mma(a, ct.transpose((numbers - zero) * scale), total)
+        numbers = ct.cat((low, high), 2).reshape((COLUMNS, DEPTH))
+        total = with_group(total, numbers, A, S, Z, k)
     ct.store(R, (0, 0), total)
 
 
@@ -40,10 +45,8 @@ def words_by_shifts(A, Q, S, Z, R):
     shifts = ct.arange(8, dtype=ct.int32) * 4
     for k in range(ct.num_tiles(A, axis=1, shape=(ROWS, DEPTH))):
         q = ct.load(Q, (0, k), (COLUMNS, DEPTH // 8), padding_mode=ZERO)
-        numbers = ((q[:, :, None] >> shifts[None, None, :]) & 15).reshape((COLUMNS, DEPTH)).astype(A.dtype)
-        zero, scale = ct.load(Z, (0, k), (COLUMNS, 1)), ct.load(S, (0, k), (COLUMNS, 1))
-        a = ct.load(A, (0, k), (ROWS, DEPTH), padding_mode=ZERO)
-        total = ct.mma(a, ct.transpose((numbers - zero) * scale), total)
+        numbers = ((q[:, :, None] >> shifts[None, None, :]) & 15).reshape((COLUMNS, DEPTH))
+        total = with_group(total, numbers, A, S, Z, k)
     ct.store(R, (0, 0), total)
 
 
@@ -52,10 +55,8 @@ def packed(A, Q, S, Z, R):
     total = ct.zeros((ROWS, COLUMNS), ct.float32)
     weights = ct.packed_view(Q, bits=4, tile=(COLUMNS, DEPTH))
     for k in range(ct.num_tiles(A, axis=1, shape=(ROWS, DEPTH))):
-        numbers = weights.load((0, k)).astype(A.dtype)
-        zero, scale = ct.load(Z, (0, k), (COLUMNS, 1)), ct.load(S, (0, k), (COLUMNS, 1))
-        a = ct.load(A, (0, k), (ROWS, DEPTH), padding_mode=ZERO)
-        total = ct.mma(a, ct.transpose((numbers - zero) * scale), total)
+        numbers = weights.load((0, k))
+        total = with_group(total, numbers, A, S, Z, k)
     ct.store(R, (0, 0), total)
 
 
@@ -63,7 +64,7 @@ WORDINGS = {"bytes": (bytes_by_shifts, np.uint8), "words": (words_by_shifts, np.
 
 
 def arguments(form: str, random: np.random.Generator, groups: int) -> tuple[list[np.ndarray], np.ndarray]:
-    """The arguments and the weights; the last group of three is partial, which padding of K makes zero."""
+    """The arguments and the weights. With three groups the last one is partial: padding fills it with zeros."""
     depth = groups * DEPTH - 32 * (groups == 3)
     a = random.integers(-4, 5, (ROWS, depth)).astype(np.float16)
     numbers = random.integers(0, 16, (COLUMNS, depth)).astype(np.uint8)
@@ -79,7 +80,7 @@ def arguments(form: str, random: np.random.Generator, groups: int) -> tuple[list
 @pytest.mark.parametrize("groups", [1, 2, 3, 5])
 @pytest.mark.parametrize("form", WORDINGS)
 def test_products(form: str, groups: int, target: str, random: np.random.Generator) -> None:
-    """From fewer iterations than those that are loaded ahead to more."""
+    """Loops have fewer iterations than the loads run ahead, as many, and more."""
     args, weights = arguments(form, random, groups)
     exact = args[0].astype(np.float64) @ weights.T
     tolerance = product_tolerance(args[0].astype(np.float64), weights.T, exact, np.float32)
@@ -89,7 +90,7 @@ def test_products(form: str, groups: int, target: str, random: np.random.Generat
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_wordings_have_the_same_steps(target: str, random: np.random.Generator) -> None:
-    """A lop3 and a sum for a pair of weights, no conversion, no exchange between threads, and two slots of weights."""
+    """A pair of weights takes one lop3 and two operations. No thread converts or exchanges; the ring has two slots."""
     for form, (kernel, _) in WORDINGS.items():
         args, _ = arguments(form, random, 2)
         compiled = ct.compile(kernel, target=target, signature=ct.Signature.from_arguments(kernel, tuple(args)))

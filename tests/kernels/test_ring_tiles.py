@@ -65,7 +65,7 @@ def attention_arguments(rows: int, keys: int, variant: str, seed: int) -> tuple[
 def softmax_product(q, k, v, bias, _result, variant: str) -> tuple[np.ndarray, np.ndarray]:
     """The exact result, and the bound of the rounding error of each element."""
     q, k, v, bias = (np.asarray(each, np.float64) for each in (q, k, v, bias))
-    # Products in float32; of the scores that follow, the bias and the maximum are a rounding each.
+    # The products are sums in float32. The bias and the maximum add one rounding each.
     lost_of_scores = math.ceil(WIDTH / 8) * SUM_CUT * (np.abs(q) @ np.abs(k).T) * 0.125
     scores = q @ k.T * 0.125
     scores = {
@@ -82,8 +82,8 @@ def softmax_product(q, k, v, bias, _result, variant: str) -> tuple[np.ndarray, n
     weights = np.exp2(exponents)
     total = weights.sum(axis=1, keepdims=True)
     exact, magnitude = weights @ v / total, weights @ np.abs(v) / total
-    # ex2.approx is accurate to 2^-22. The weights stand in the dividend and in the divisor, which are float32 sums over
-    # all keys; in the dividend alone they are rounded to float16, if they are subnormal to a multiple of 2^-24.
+    # ex2.approx is accurate to 2^-22. The weights are in the dividend and in the divisor, which are float32 sums over
+    # all keys. The dividend has weights rounded to float16: subnormal weights become multiples of 2^-24.
     of_weight = math.log(2) * lost_of_scores[weights > 2.0**-126].max() + 2.0**-22
     keys = len(v)
     of_sums = math.ceil(keys / 8) * SUM_CUT + (keys + 2 * math.ceil(keys / KEYS)) * ROUNDINGS["float32"]

@@ -169,7 +169,7 @@ def test_linear_cross_entropy(columns: int, random: np.random.Generator, target:
     logits = x.astype(np.float64) @ w.astype(np.float64).T
     largest = logits.max(-1)
     losses = largest + np.log(np.exp(logits - largest[:, None]).sum(-1)) - logits[np.arange(200), labels]
-    # The error of a logit counts in the logarithm and in the chosen one; sums of 300 exponentials are rounded.
+    # The error of a logit counts in the logarithm and in the logit of the label; sums of 300 exponentials are rounded.
     tolerance = 2 * product_tolerance(x.astype(np.float64), w.astype(np.float64).T, logits, np.float32).max(-1)
     for (found,) in run_everywhere(weights.linear_cross_entropy, (2,), args, (3,), target=target, hints={}):
         assert_within(found, losses, tolerance + 2.0**-16)
@@ -180,7 +180,7 @@ def test_linear_cross_entropy(columns: int, random: np.random.Generator, target:
 def test_products_of_floats(
     tile: tuple[int, int, int], of_a: int, of_b: int, random: np.random.Generator, target: str
 ) -> None:
-    """One operand has 12 bits, of which tf32 keeps 11; sums stay below 2^24."""
+    """One operand has 12 significant bits, and tf32 keeps 11 of them. Sums stay below 2^24."""
     a, b = integers(random, (150, 48), np.float32, of_a), integers(random, (48, 200), np.float32, of_b)
     args = [a, b, np.zeros((150, 200), np.float32), *tile]
     grid = (-(-150 // tile[0]), -(-200 // tile[1]))

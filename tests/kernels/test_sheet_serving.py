@@ -21,18 +21,24 @@ def product(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return a.astype(np.float64) @ b.astype(np.float64).swapaxes(-1, -2)
 
 
+def magnitude(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """The sums of the absolute values of the products, which bound the rounding errors of `product`."""
+    return product(np.abs(a.astype(np.float64)), np.abs(b.astype(np.float64)))
+
+
 def attend(scores: np.ndarray, values: np.ndarray, depth: int, largest: float, dtype: type) -> Softmax:
     """The result, its tolerance, and the binary logarithm of the weights.
 
-    P is rounded to the type of the values; the sum of `depth` products below `largest` is cut in steps of 8.
+    P is rounded to the type of the values. A score is a sum of `depth` products, which is cut in steps of 8; `largest`
+    is the largest sum of their absolute values.
     """
     values = values.astype(np.float64)
     weights = np.exp(scores - scores.max(-1, keepdims=True))
     total = weights.sum(-1, keepdims=True)
     logarithm = (scores.max(-1) + np.log(total[..., 0])) / np.log(2)
-    exact, magnitude = weights @ values / total, weights @ np.abs(values) / total
+    exact, of_values = weights @ values / total, weights @ np.abs(values) / total
     error = ROUNDINGS[dtype] + 2 * (depth / 8 + 4) * SUM_CUT * largest + 2.0**-20
-    tolerance = error * magnitude + ROUNDINGS[dtype] * np.abs(exact) + 2.0**-24 * np.abs(values).sum(-2, keepdims=True)
+    tolerance = error * of_values + ROUNDINGS[dtype] * np.abs(exact) + 2.0**-24 * np.abs(values).sum(-2, keepdims=True)
     return exact, tolerance, logarithm
 
 
@@ -47,7 +53,7 @@ def test_latent_decode(heads: int, random: np.random.Generator, target: str) -> 
     scale, length = 576**-0.5, 150
     args = [q, qr, kv, kr, np.zeros_like(q), np.zeros((2, heads), np.float32), scale, length, heads, 512, 64, 64]
     scores = (product(q, kv) + product(qr, kr))[..., :length] * scale
-    largest = 576 * 9 * scale
+    largest = (magnitude(q, kv) + magnitude(qr, kr)).max() * scale
     exact, tolerance, logarithm = attend(scores, kv[:, :length], 576, largest, ml_dtypes.bfloat16)
     results = run_everywhere(kernels.latent_decode, (2, 1), args, (4, 5), target=target, hints={})
     for found, found_logarithm in results:
@@ -62,7 +68,8 @@ def test_latent_prefill(random: np.random.Generator, target: str) -> None:
     args = [q, qr, k, kr, v, np.zeros_like(q), scale, 2, 128, 64, 128, 128]
     scores = (product(q, k) + product(qr, kr[:, None])) * scale
     scores = np.where(causal(rows, rows), scores, -np.inf)
-    exact, tolerance, _ = attend(scores, v, 192, 192 * 9 * scale, ml_dtypes.bfloat16)
+    largest = (magnitude(q, k) + magnitude(qr, kr[:, None])).max() * scale
+    exact, tolerance, _ = attend(scores, v, 192, largest, ml_dtypes.bfloat16)
     for (found,) in run_everywhere(kernels.latent_prefill, (2, 2), args, (5,), target=target, hints={}):
         assert_within(found, exact, tolerance)
 
@@ -78,18 +85,20 @@ def test_paged_prefill(page: int, random: np.random.Generator, target: str) -> N
     args = [q, k, v, pages, np.zeros_like(q), scale, past, 4, 2, 128, 128, page]
     keys, values = (each[pages].swapaxes(1, 2).reshape(2, 2, count * page, 128).repeat(2, 1) for each in (k, v))
     scores = np.where(causal(rows, count * page, past), product(q, keys) * scale, -np.inf)
-    exact, tolerance, _ = attend(scores, values, 128, 128 * 9 * scale, np.float16)
+    largest = magnitude(q, keys).max() * scale
+    exact, tolerance, _ = attend(scores, values, 128, largest, np.float16)
     for (found,) in run_everywhere(kernels.paged_prefill, (2, 8), args, (4,), target=target, hints={}):
         assert_within(found, exact, tolerance)
 
 
 def decode(random: np.random.Generator, group: int) -> tuple[list[np.ndarray], float, Softmax]:
-    """Queries, keys and values of two sequences with two heads of keys, of which 300 of 320 keys count."""
+    """Queries, keys and values of two sequences with two heads of keys. The first 300 of 320 keys count."""
     q = draw(random, (2, 2, group, 128))
     k, v = (draw(random, (2, 2, 320, 128)) for _ in range(2))
     scale = 128**-0.5
     scores = product(q, k)[..., :300] * scale
-    return [q, k, v], scale, attend(scores, v[:, :, :300], 128, 128 * 9 * scale, ml_dtypes.bfloat16)
+    largest = magnitude(q, k).max() * scale
+    return [q, k, v], scale, attend(scores, v[:, :, :300], 128, largest, ml_dtypes.bfloat16)
 
 
 @pytest.mark.parametrize("group", [8, 16])

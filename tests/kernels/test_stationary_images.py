@@ -52,7 +52,7 @@ STATIONARY: dict[str, tuple[Any, ...]] = PARAMETERS | {
 
 
 def is_whole(window: int, padding: tuple[int, int], stride: int, dilation: int) -> bool:
-    """Whether `stride` divides the width of images; convolution_cases.py adds a pixel to what windows with one read."""
+    """Whether `stride` divides the width of images. With a stride above 1, images have a pixel that no window reads."""
     return sum(padding) == (window - 1) * dilation + 1 - stride + (stride > 1)
 
 

@@ -39,7 +39,7 @@ def test_doubled_puts_the_second_tile_into_the_upper_registers(name, dimension):
 
 
 def test_doubled_has_adjacent_elements_in_adjacent_registers():
-    """Where each of the first registers has a whole row, as of one element, the other half of the row follows."""
+    """If each register has a whole row of one element, the next register has the other half of the row."""
     pairs = doubled(blocked((512, 1), 4, 0, 4), 1)
     assert pairs.register == ((0, 1), (1, 0), (2, 0))
     assert doubled(pairs, 1).register == ((0, 1), (0, 2), (1, 0), (2, 0))

@@ -1,10 +1,11 @@
 """The tests of NVIDIA's TileGym pass with tilec as cuda.tile, in the simulator, on both targets.
 
-They run where the environment variable TILEGYM names a checkout of github.com/NVIDIA/TileGym and PyTorch is installed:
+They run if the environment variable TILEGYM names a checkout of github.com/NVIDIA/TileGym and PyTorch is installed:
 
     TILEGYM=~/TileGym make test-peers
 
-Sizes are shrunk, and searches take their first configuration (benchmarks/tilegym_host).
+Sizes are shrunk, and searches take their first configuration (benchmarks/tilegym_host). The tests of this host itself
+need neither the checkout nor PyTorch: they run with all other tests.
 """
 
 from __future__ import annotations
@@ -14,11 +15,17 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
+import numpy as np
 import pytest
+from tilegym_host.launches import Launches
 from tilegym_host.sizes import chosen, elements, odd_sizes, parameters_of, shrunk
 from tilegym_host.test_records import failures, kernel_records
 
+import tilec as ct
+from tilec.errors import TileTypeError
 from tilec.lowering.target import TARGETS
 
 BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
@@ -46,6 +53,58 @@ def test_file_of_tilegym(file: str, target: str, tmp_path: Path) -> None:
         text=True,
     )
     assert process.returncode == 0 and not failures(tmp_path), process.stdout[-4000:] + process.stderr[-2000:]
+
+
+@ct.kernel
+def doubled(X, Y):
+    ct.store(Y, (0,), ct.load(X, (0,), (64,)) * 2)
+
+
+NAME = f"{Path(__file__).name}:doubled"
+
+
+def vectors(kind: Any) -> tuple[np.ndarray, np.ndarray]:
+    return np.arange(64).astype(kind), np.zeros(64, kind)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_signature_is_recorded_once(target: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each launch runs in the simulator; the first one of a kernel writes its bytecode."""
+    monkeypatch.setenv("TILEC_TARGET", target)
+    records: list[dict[str, Any]] = []
+    launches = Launches(target, tmp_path, False, records.append)
+    for kind in (np.float32, np.float32, np.float16):
+        x, y = vectors(kind)
+        launches.launch(None, 1, doubled, (x, y), backend="simulate")
+        assert np.array_equal(y, 2 * x)
+    assert [(launch["kernel"], launch["outcome"]) for launch in launches.of_test] == [(NAME, "ran")] * 3
+    assert [record["compile"] for record in records] == [NAME] * 2 and "f32" in records[0]["signature"]
+    assert [path.name for path in tmp_path.iterdir()] == ["test_tilegym.doubled.tileirbc"]
+    assert "@doubled" in ct.Module.parse((tmp_path / "test_tilegym.doubled.tileirbc").read_bytes()).to_text()
+
+
+def test_a_refused_launch_is_recorded_and_fails_its_test(tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = []
+    launches = Launches("sm_100a", tmp_path, False, records.append)
+    matrix = np.zeros((64, 64), np.float32)
+    for _ in range(2):
+        with pytest.raises(TileTypeError):
+            launches.launch(None, 1, doubled, (matrix, matrix), backend="simulate")
+    assert [launch["outcome"] for launch in launches.of_test] == ["refused"] * 2
+    (record,) = records
+    assert record["compile"] == NAME and "error: 'ct.load'" in record["error"]
+
+
+@pytest.mark.parametrize(("every", "compiled"), [(False, []), (True, ["1", "2"])])
+def test_a_search_takes_the_first_configuration(every: bool, compiled: list[str], tmp_path: Path) -> None:
+    records: list[dict[str, Any]] = []
+    launches = Launches("sm_100a", tmp_path, every, records.append)
+    space = [SimpleNamespace(blocks=1), SimpleNamespace(blocks=2)]
+    found = launches.search(
+        space, None, lambda _: 1, doubled, lambda _: vectors(np.float32), lambda each: {"occupancy": each.blocks}
+    )
+    assert found.best.config is space[0]
+    assert [record["hints"]["occupancy"] for record in records] == compiled
 
 
 def test_extents_above_512_keep_their_remainder_of_64() -> None:

@@ -46,7 +46,7 @@ def every_field() -> Problem:
 
 
 def changed(part: Any) -> Iterator[Any]:
-    """A part of a problem with a change of one field: of each of its fields, and of those of the parts inside."""
+    """Copies of a part of a problem: each changes one field of the part, or of a part inside."""
     if isinstance(part, bool):
         yield not part
     elif isinstance(part, int):

@@ -99,7 +99,7 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
   %nt = store_view_tko weak %new, %c[%x, %y] token = %oj : tile<128x256xf16>, !C, tile<i32> -> token
   %pu = print_tko "updated" token = %nt -> token
 
-  // The tile of another index may overlap what an earlier slice stores; it is loaded first, as a whole.
+  // A tile of another index may overlap the columns that an earlier slice stores; the whole tile is loaded first.
   // CHECK: load_view_tko weak {{.*}} -> tile<128x256xf16>, token
   // CHECK: store_view_tko weak {{.*}} : tile<128x256xf16>
   %near, %et = load_view_tko weak %c[%y, %x] token = %nt : !C, tile<i32> -> tile<128x256xf16>, token

@@ -78,7 +78,7 @@ def compare(lhs: str, order: str, rhs: str, name: str = "%c", sign: str = "signe
 
 
 def assumed(lines: str) -> str:
-    """Lines in which %j is the counter, of which it is known that sums and products do not wrap."""
+    """Lines in which %j is the counter within bounds, so that its sums and products do not wrap."""
     return "%j = assume bounded<-5000, 5000>, %i : tile<i32>\n" + lines
 
 
@@ -145,7 +145,7 @@ def test_chains(chain: str, order: str) -> None:
 @pytest.mark.parametrize("step", [1, 1 << 29])
 @pytest.mark.parametrize("order", ORDERS)
 def test_counters_at_the_ends_of_i32(order: str, step: int) -> None:
-    """No bound that the pass computes wraps: neither that of the split, nor the next counter of a large step."""
+    """No number that the pass computes wraps: neither the bound of the split, nor the next counter of a large step."""
     after = split(module(compare("%i", order, "%m"), step=step))
     # After the third counter, the next one exceeds the greatest integer.
     last = GREATEST - 3 * step + step // 2 + 1
@@ -166,15 +166,15 @@ def test_a_product_that_may_wrap_is_compared_after_the_split() -> None:
     after = split(module("%e = muli %i, %k8 : tile<i32>\n" + compare("%e", "greater_than", "%m"), lower="%k0"))
     assert counts(after) == (2, 0)
     assert after.to_text().count("cmpi") == 1
-    turn = 2**28
+    first_wrapped = 2**28
     for high, m in ((20, 70), (20, -1), (20, 1000)):
         assert stored(after, 0, high, m) == expected(range(high), lambda i, m=m: wrapped(8 * i) > m)
     # The interpreter would take minutes for the counters from 0 on.
-    text = after.to_text().replace("constant <i32: 0>", f"constant <i32: {turn - 4}>")
+    text = after.to_text().replace("constant <i32: 0>", f"constant <i32: {first_wrapped - 4}>")
     shifted = Module.parse(text)
     for m in (GREATEST - 20, GREATEST, 5):
-        counters = range(turn - 4, turn + 4)
-        assert stored(shifted, 0, turn + 4, m) == expected(counters, lambda i, m=m: wrapped(8 * i) > m)
+        counters = range(first_wrapped - 4, first_wrapped + 4)
+        assert stored(shifted, 0, first_wrapped + 4, m) == expected(counters, lambda i, m=m: wrapped(8 * i) > m)
 
 
 def test_a_product_that_may_wrap_below_stays() -> None:

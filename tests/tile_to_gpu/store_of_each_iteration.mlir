@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --hint tma=off
 // Tokens order the stores of a loop. A store at the counters of all loops around it has another tile in each iteration, and needs no barrier;
-// one at the counter of the inner loop alone has the same tile again in the next iteration of the outer loop.
+// a store at the counter of the inner loop alone has the same tile again in the next iteration of the outer loop.
 
 !V = tensor_view<?x4096xf32, strides=[4096,1]>
 !T = partition_view<tile=(1x64), !V>

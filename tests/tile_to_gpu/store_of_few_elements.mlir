@@ -1,6 +1,6 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a
-// In a loop, TMA would take longer to issue the store of 256 bytes than memory to write them: threads store what each has of a sum, without
-// the barriers of a staging buffer. It stores the 4096 bytes of the other sum, and what follows the loop.
+// In a loop, TMA would take longer to issue the store of 256 bytes than memory to write them: each thread stores its elements
+// of the sum, without the barriers of a staging buffer. TMA stores the 4096 bytes of the other sum, and the sum after the loop.
 
 !A = tensor_view<64x64x16xf32, strides=[1024,16,1]>
 !B = tensor_view<64x1024x16xf32, strides=[16384,16,1]>
