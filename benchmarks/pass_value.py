@@ -147,7 +147,7 @@ def kernels() -> list[Kernel]:
     from sheet.compilers import module_of
 
     def of_case(case: Any) -> Callable[[str, str], Any]:
-        return lambda target, stop: tilec.compile(module_of(case), target=target, stop=stop)
+        return lambda target, stop: tilec.compile(module_of(case), target=target, stop=stop, hints=case.hints)
 
     def of_file(name: str, signature: str) -> Callable[[str, str], Any]:
         path = f"{_GOLDEN / 'kernels.py'}:{name}"

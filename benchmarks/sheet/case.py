@@ -12,6 +12,8 @@ from typing import Any
 # The kernels that are also compared with numpy in the tests.
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests" / "peers"))
 
+# Slices of arrays, of which Tile IR of cuTile's front end states too little for TMA.
+SLICES = {"slices_in_bounds": True}
 SM100, SM90 = "sm_100a", "sm_90a"
 TARGETS = (SM100, SM90)
 
@@ -46,6 +48,7 @@ class Case:
         module: the module that defines the kernel.
         triton: the name of the equivalent kernel in triton_kernels, if there is one, and its constants.
         iterations: of each loop that multiplies, the mean over the tile blocks of a launch; empty for one such loop.
+        hints: the hints of tilec for the case.
         is_tilex: whether the kernel uses what Tile IR lacks, so that tilec alone compiles it.
     """
 
@@ -56,6 +59,7 @@ class Case:
     triton: str | None = None
     constants: dict[str, int] = field(default_factory=dict)
     iterations: tuple[float, ...] = ()
+    hints: dict[str, bool] = field(default_factory=dict)
     is_tilex: bool = False
 
     @property

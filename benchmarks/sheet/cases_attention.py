@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sheet.case import Array, Case, Scalar
+from sheet.case import SLICES, Array, Case, Scalar
 
 _FLOAT, _INT = Scalar("float32"), Scalar("int32")
 _HEADS = 16
@@ -41,7 +41,7 @@ def _sequences(rows: int, keys: int, width: int) -> Case:
     tokens = Array("float16", 3)
     arguments = (tokens, tokens, tokens, Array("int32", 1), tokens, _FLOAT, width, rows, keys)
     name = f"attention varlen {rows}x{keys} d{width}"
-    return Case(name, "sheet.kernels_attention", "attention_of_sequences", arguments)
+    return Case(name, "sheet.kernels_attention", "attention_of_sequences", arguments, hints=SLICES)
 
 
 def _gradient(name: str, kernel: str, results: int, tile: tuple[int, int], width: int, *, causal: bool) -> Case:

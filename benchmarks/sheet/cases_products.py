@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sheet.case import Array, Case, tile_constants
+from sheet.case import SLICES, Array, Case, tile_constants
 
 _HALVES, _FLOATS = Array("float16", 2), Array("float32", 2)
 _BFLOATS = Array("bfloat16", 2)
@@ -33,7 +33,9 @@ def _scaled(form: str, tile: tuple[int, int, int], *, pairs: bool = False) -> Ca
 def _product(name: str, kernel: str, arrays: tuple[Array, ...], tile: tuple[int, int, int], *more: Any) -> Case:
     triton = kernel if kernel in _IN_TRITON else None
     constants = tile_constants(tile) | ({"PARTS": more[0]} if more else {})
-    return Case(f"{name} {_shape(tile)}", "sheet.kernels_weights", kernel, (*arrays, *more, *tile), triton, constants)
+    hints = SLICES if kernel.endswith("of_slices") else {}
+    arguments = (*arrays, *more, *tile)
+    return Case(f"{name} {_shape(tile)}", "sheet.kernels_weights", kernel, arguments, triton, constants, hints=hints)
 
 
 _BYTES = Array("float8_e4m3fn", 2)

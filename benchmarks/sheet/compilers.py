@@ -109,7 +109,7 @@ def by_tilec(case: Case, target: str, folder: Path) -> Result:
     """Compiles with tilec; raises TilecError."""
     module = module_of(case)
     watch = Stopwatch()
-    compiled = tilec.compile(module, target=target)
+    compiled = tilec.compile(module, target=target, hints=case.hints)
     return result_of_tilec(compiled, folder / "tilec.cubin", watch.seconds())
 
 

@@ -23,6 +23,7 @@ from tilec.lowering.tile.expand.expand_tilex import expand_im2col_extents, expan
 from tilec.lowering.tile.expand.insert_checks import insert_checks
 from tilec.lowering.tile.expand.widen_operands import widen_operands
 from tilec.lowering.tile.simplify.annotate_analysis import annotate_analysis
+from tilec.lowering.tile.simplify.assume_slices import assume_slices
 from tilec.lowering.tile.simplify.compare_positions import compare_positions
 from tilec.lowering.tile.simplify.fuse_fma import fuse_fma
 from tilec.lowering.tile.simplify.hoist_invariants import hoist_invariants
@@ -104,6 +105,9 @@ PASSES: dict[str, TilePass] = {
         "MLIR: remove dead operations and simplify regions", partial(run_upstream, "canonicalize")
     ),
     "cse": TilePass("MLIR: eliminate common subexpressions", partial(run_upstream, "cse")),
+    "assume-slices": TilePass(
+        "state that no start of a slice of an array is negative, and that no offset of one wraps", assume_slices
+    ),
     "insert-checks": TilePass(
         "insert an assertion before each operation that some operands make undefined", insert_checks
     ),

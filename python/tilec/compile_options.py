@@ -15,6 +15,7 @@ SWITCHES = {
     "multicast": "load once what all blocks of a cluster need, also for clusters of adjacent tile blocks",
     "register_budgets": "take registers from warps that need few where computing warps need more",
     "solver": "let OR-Tools (extra 'schedule') search shorter schedules of loops, about 2 s each; off unless set",
+    "slices_in_bounds": "slices start inside of their arrays, and no offset of one wraps; off unless set",
     "checks": "assert at run time that no operation is undefined; off unless set",
     "allow_unconfirmed": "use behavior of the GPU that NVIDIA does not document; off unless set",
 }
@@ -45,6 +46,7 @@ class CompileOptions(Frozen):
     tma: bool = True
     multicast: bool = True
     solver: bool = False
+    slices_in_bounds: bool = False
     checks: bool = False
     allow_unconfirmed: bool = False
     stages: int | None = None

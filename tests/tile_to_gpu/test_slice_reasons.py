@@ -52,7 +52,8 @@ REASONS = {
         f"  %d = make_tensor_view %c, shape = [1024, 1024], strides = [1024, 1] : {WHOLE}",
         WHOLE,
     ),
-    "the start of a slice is not known to be from 0 to 2**31 - 1: add 'assume bounded<0, ?>' for it": (
+    "the start of a slice is not known to be from 0 to 2**31 - 1: add 'assume bounded<0, ?>' for it, or the hint "
+    "slices_in_bounds": (
         "  %o = muli %w, %rows : tile<i64>\n  %c = offset %b, %o : tile<ptr<f32>>, tile<i64> -> tile<ptr<f32>>\n"
         + _view("%c", "%x, 1024", "1024, 1", ROWS),
         ROWS,

@@ -85,7 +85,10 @@ def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
         if offset is None:
             return "an offset of the base address is not known to be a multiple of a stride and of 16 bytes"
         if not _is_narrow(offset):
-            return "the start of a slice is not known to be from 0 to 2**31 - 1: add 'assume bounded<0, ?>' for it"
+            return (
+                "the start of a slice is not known to be from 0 to 2**31 - 1: "
+                "add 'assume bounded<0, ?>' for it, or the hint slices_in_bounds"
+            )
         if any(_is_same(offset.stride, other.stride) for other in offsets):
             return "the base address has two offsets along one dimension: add the starts of the slices"
         offsets.append(offset)

@@ -82,13 +82,16 @@ def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.lowering.gpu.columns_needed import columns_needed
     from tilec.lowering.gpu.kernel_cycles import cycles_with_passes
     from tilec.lowering.tile.expand.insert_checks import insert_checks
+    from tilec.lowering.tile.simplify.assume_slices import assume_slices
     from tilec.lowering.tile_to_gpu.tile_stage import run_tile_stage
     from tilec.runtime.interpret.evaluate import evaluate
 
     made = with_one_entry(module, job.entry)
     (entry,) = entries(made).values()
-    if job.options.checks:
-        with made.context:
+    with made.context:
+        if job.options.slices_in_bounds:
+            assume_slices(entry)
+        if job.options.checks:
             # First, because later passes use what the kernel promises.
             insert_checks(entry, job.remarks)
     target = target_named(job.target)
