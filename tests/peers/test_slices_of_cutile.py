@@ -1,4 +1,4 @@
-"""TMA loads and stores the slices of kernels whose Tile IR is from cuTile's front end, with the hint slices_in_bounds."""
+"""TMA copies the slices of kernels whose Tile IR is from cuTile's front end, with the hint slices_in_bounds."""
 
 from __future__ import annotations
 
