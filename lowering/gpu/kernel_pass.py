@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
 
@@ -33,7 +33,7 @@ class State(Enum):
         if self is State.UNDIVIDED:
             return kernel.roles is None
         if self is State.EXPANDED:
-            return all(position_of(op) is None for op in operations_inside(kernel))
+            return not any(map(position_of, operations_inside(kernel)))
         return all(op.name not in PLACED for op in operations_inside(kernel))
 
 
@@ -57,7 +57,8 @@ class Context:
     has_legal_schedules: bool = False
     observe: Callable[[str], None] = lambda name: None
     _plans: dict[Target, SharedPlan] = field(default_factory=dict)
-    _holding: set[State] = field(default_factory=set)
+    # For each state whether the kernel is in it, until a pass may change that.
+    _known: dict[State, bool] = field(default_factory=dict)
 
     @classmethod
     def of(cls, kernel: KernelOp, target: Target, options: CompileOptions, remarks: list[Remark]) -> Context:
@@ -66,13 +67,12 @@ class Context:
         return cls(target, followed, remarks)
 
     def holds(self, state: State, kernel: KernelOp) -> bool:
-        """Whether the kernel is in a state. States that few passes change are looked up once."""
-        if state in self._holding:
-            return True
-        holds = state.holds(kernel)
-        if holds and state is not State.UNDIVIDED:
-            self._holding.add(state)
-        return holds
+        """Whether the kernel is in a state; it is looked up once, until a pass gives the state or schedules."""
+        if state is State.UNDIVIDED:
+            return state.holds(kernel)
+        if state not in self._known:
+            self._known[state] = state.holds(kernel)
+        return self._known[state]
 
     def plan(self, kernel: KernelOp, target: Target | None = None) -> SharedPlan:
         """The memory plan of the kernel for a share of its target (all of it if None), made once until it changes."""
@@ -83,8 +83,13 @@ class Context:
 
     def scheduled(self) -> None:
         """A pass calls this when it gives loops schedules that it has proven to be legal."""
-        self.has_legal_schedules |= State.EXPANDED in self._holding
-        self._holding.discard(State.EXPANDED)
+        self.has_legal_schedules |= self._known.get(State.EXPANDED, False)
+        self._known[State.EXPANDED] = False
+
+    def look_up_again(self, states: Iterable[State]) -> None:
+        """Drops what is known of states in which a pass leaves the kernel."""
+        for state in states:
+            self._known.pop(state, None)
 
     def changed(self) -> None:
         """Drops the facts about the kernel: a pass calls this when it changes the kernel and reads it again."""
@@ -135,4 +140,5 @@ class KernelPass:
         """Runs the pass over a kernel in the states that it needs."""
         self.run(kernel, context)
         context.changed()
+        context.look_up_again(self.gives)
         assert all(context.holds(state, kernel) for state in self.gives), self.name

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+import dataclasses
 from functools import partial
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.build import copied
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
+from tilec.frozen import replace
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
@@ -79,7 +80,7 @@ def _run_passes(
             fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
             shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
-    facts = replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
+    facts = dataclasses.replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
     with module.context:
         module = compute_scaled_in_turn(module, target, options, remarks)
     # Parts of constants are constants, before stores are divided.

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from functools import cache
 
 import ml_dtypes
@@ -57,7 +56,7 @@ _UNPACKED = {"f4E2M1FN": np.dtype(ml_dtypes.float4_e2m1fn)}
 
 
 def _format(row: ElementType, values: FloatFormat) -> TileFormat:
-    return TileFormat(**asdict(values), name=row.name, dtype=_UNPACKED.get(row.name, row.dtypes[0]))
+    return TileFormat(**vars(values), name=row.name, dtype=_UNPACKED.get(row.name, row.dtypes[0]))
 
 
 FORMATS: dict[str, TileFormat] = {

@@ -52,7 +52,7 @@ def compiled() -> Compiled:
     """A compiled kernel with remarks, one of them without a location."""
     made = ct.compile(double, signature="x: f32[?], tile=4", target="sm_100a")
     remarks = (Remark("tma", "one", SourceLocation("k.py", 3, 4, 9), percent=12.5), Remark("hint", "two"))
-    return dataclasses.replace(made, all_remarks=remarks)
+    return dataclasses.replace(made, found_remarks=remarks)
 
 
 @pytest.fixture(autouse=True)

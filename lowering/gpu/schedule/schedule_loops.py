@@ -143,6 +143,7 @@ def schedule_loops(kernel: KernelOp, context: Context) -> None:
         if record.missing(kernel, context) is State.EXPANDED:
             expand_schedules(kernel, context)
             context.changed()
+            context.look_up_again((State.EXPANDED,))
         if record.missing(kernel, context) is None:
             record.apply(kernel, context)
         context.observe(record.name)

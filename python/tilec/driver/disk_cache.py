@@ -65,7 +65,8 @@ def kept_or_compiled(request: Request, compile: Callable[[], Compiled]) -> Compi
     except Unidentified as problem:
         compiled = compile()
         message = f"the compiled kernel is not kept on disk: {problem}"
-        return replace(compiled, all_remarks=(*compiled.all_remarks, Remark("cache", message, request.kernel.location)))
+        remark = Remark("cache", message, request.kernel.location)
+        return replace(compiled, found_remarks=(*compiled.found_remarks, remark))
     path = os.path.join(kernels, key + SUFFIX)
     return _read(path, request) or _compile_and_keep(path, key, request, compile)
 

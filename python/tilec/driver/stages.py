@@ -328,19 +328,7 @@ def compile(
     # Between stages the collector would start at once, with the objects of all stages.
     with COMPILING, limited_compile(), suspended_garbage_collector():
         results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
-    remarks = tuple(_estimated(job, results))
-    return Compiled(job.target, entry, results, source, remarks, tuple(job.candidates))
-
-
-def _estimated(job: Job, results: Sequence[StageResult]) -> list[Remark]:
-    """The remarks with their estimates; remarks without a loss need no model of the kernel."""
-    if all(remark.loss is None for remark in job.remarks):
-        return job.remarks
-    # Imported here because most kernels have no remarks.
-    from tilec.explain.remark_estimates import estimated
-
-    module = next((result.value for result in results if result.name == "gpu"), None)
-    return estimated(job.remarks, module, job.target)
+    return Compiled(job.target, entry, results, source, tuple(job.remarks), tuple(job.candidates))
 
 
 def _options(source: Source, target: str, given: CompileOptions) -> CompileOptions:
