@@ -32,7 +32,7 @@ from tilec.errors import TilecError
 from tilec.explain.cost import LoopCost
 from tilec.explain.reports import reports_of
 from tilec.lowering.gpu.cost.loop_work import cycles_of
-from tilec.lowering.gpu.kernel_cycles import ASSUMED_ITERATIONS
+from tilec.lowering.gpu.kernel_cycles import iterations_of
 from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu.passes import HEURISTICS, PASSES, table_of
 
@@ -265,7 +265,7 @@ def modelled_cycles(loops: Sequence[LoopCost], iterations: Sequence[float]) -> t
     counts = {id(loop): count for loop, count in zip(multiplying, iterations, strict=False)}
     total = outside
     for loop, least in inner:
-        count = counts.get(id(loop), loop.work.iterations or ASSUMED_ITERATIONS)
+        count = counts.get(id(loop), iterations_of(loop.work))
         total += count * least * loop.cycles.cycles / _work_of(loop)
     if len(multiplying) == len(iterations) > 0:
         cycles = sum(counts[id(loop)] * loop.cycles.cycles / _work_of(loop) for loop in multiplying)

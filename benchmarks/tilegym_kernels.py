@@ -29,8 +29,8 @@ from sheet.counts import sheet_of
 from sheet.disassembly import ToolError, disassemble
 from sheet.occupancy import blocks_per_processor
 from sheet.timeline import timeline
+from tilegym_host.kernel_records import RECORDS, kernel_records
 from tilegym_host.table import KernelRow, document
-from tilegym_host.test_records import RECORDS, kernel_records
 from tileiras_compile import command_of_tileiras, installed
 
 import tilec

@@ -25,7 +25,7 @@ def _package() -> str:
         # PyPI's own `mlir-python-bindings` is an empty placeholder, so the extension itself must be there.
         if find_spec(name) is not None and find_spec(f"{name}._mlir_libs") is not None:
             return name
-    raise ImportError("tilec needs the MLIR Python bindings: install `torch-mlir` or `mlir-python-bindings`")
+    raise ImportError("tilec needs the MLIR Python bindings: install `torch-mlir`")
 
 
 def _module(name: str) -> ModuleType:

@@ -12,7 +12,7 @@ import tilec
 from tilec.driver.specialized import specialized
 from tilec.errors import TilecError
 from tilec.signature import Signature
-from tilegym_host.test_records import bytecode_name
+from tilegym_host.kernel_records import bytecode_name
 
 Record = dict[str, Any]
 

@@ -20,8 +20,8 @@ import pytest
 import torch
 
 from tilegym_host import host_torch, sizes
+from tilegym_host.kernel_records import RECORDS
 from tilegym_host.launches import Launches, Record
-from tilegym_host.test_records import RECORDS
 
 SECONDS_PER_TEST = 180
 # Parameters with these values choose another backend than cuTile.

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from tilegym_host.test_records import KernelRecord
+from tilegym_host.kernel_records import KernelRecord
 
 # The instructions of PTX that show a unit, in the order of their speed.
 _UNITS = {"tcgen05": r"\btcgen05\.mma", "wgmma": r"\bwgmma\.mma_async", "mma.sync": r"\bmma\.sync"}

@@ -17,7 +17,7 @@ from tilec.lowering.model.timeline import Busy
 from tilec.lowering.target import Target
 
 # The iterations of a loop that are assumed if they are not known: a depth of 4096 in steps of 64.
-ASSUMED_ITERATIONS = 64
+_ASSUMED_ITERATIONS = 64
 
 
 def cycles_with_passes(module: ir.Module, target: Target, options: CompileOptions) -> float:
@@ -42,9 +42,14 @@ def _inner_loops(loop: LoopWork, count: float) -> Iterator[tuple[LoopWork, float
     """The loops in a loop that is executed `count` times, with the number of their iterations."""
     inner = {id(each): each for entries in loop.inner.values() for _, each in entries if not each.is_prologue}
     for each in inner.values():
-        iterations = count * (ASSUMED_ITERATIONS if each.iterations is None else each.iterations)
+        iterations = count * iterations_of(each)
         yield each, iterations
         yield from _inner_loops(each, iterations)
+
+
+def iterations_of(loop: LoopWork) -> float:
+    """The iterations of a loop, or those that are assumed."""
+    return _ASSUMED_ITERATIONS if loop.iterations is None else loop.iterations
 
 
 def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:

@@ -20,9 +20,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tilegym_host.kernel_records import failures, kernel_records
 from tilegym_host.launches import Launches
 from tilegym_host.sizes import chosen, elements, odd_sizes, parameters_of, shrunk
-from tilegym_host.test_records import failures, kernel_records
 
 import tilec as ct
 from tilec.errors import TileTypeError

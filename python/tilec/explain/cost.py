@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, cycles_of, loops_of, timeline_cycles
-from tilec.lowering.gpu.kernel_cycles import ASSUMED_ITERATIONS, blocks_per_processor
+from tilec.lowering.gpu.kernel_cycles import blocks_per_processor, iterations_of
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import TENSOR_PIPE
@@ -190,7 +190,7 @@ def epilogue_overlap(loop: LoopWork, device: Device, blocks: int = 1) -> Epilogu
         return None
     busy = {key: _tile_cycles(each, device, blocks) for key, each in inner.items()}
     own = max(sum(each.cycles for each in role if isinstance(each, Busy)) for role in loop.roles.values())
-    iterations = max(each.iterations or ASSUMED_ITERATIONS for each in inner.values())
+    iterations = max(map(iterations_of, inner.values()))
     if loop.alternates:
         # An epilogue runs beside the inner loop of the other role, and after the epilogue of the tile before.
         return EpilogueOverlap(own, max(0.0, own - sum(busy.values())), iterations)
@@ -203,7 +203,7 @@ def epilogue_overlap(loop: LoopWork, device: Device, blocks: int = 1) -> Epilogu
 
 def _tile_cycles(inner: LoopWork, device: Device, blocks: int) -> float:
     """The cycles of all iterations of an inner loop."""
-    return cycles_of(inner, device, blocks).cycles * (inner.iterations or ASSUMED_ITERATIONS)
+    return cycles_of(inner, device, blocks).cycles * iterations_of(inner)
 
 
 def _with_inner_loops(loop: LoopWork, role: str, busy: dict[int, float]) -> list[Action]:

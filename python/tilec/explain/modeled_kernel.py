@@ -23,7 +23,7 @@ from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, is_repeated
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
-from tilec.lowering.gpu.kernel_cycles import ASSUMED_ITERATIONS, blocks_per_processor
+from tilec.lowering.gpu.kernel_cycles import blocks_per_processor, iterations_of
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.model.constants import Device, device_of
@@ -111,10 +111,7 @@ class ModeledKernel:
     def _inner_cycles(self, loop: LoopWork, blocks: int, change: Change) -> float:
         """The cycles of the loops in an iteration of a loop."""
         inner = {id(each): each for entries in loop.inner.values() for _, each in entries if not each.is_prologue}
-        return sum(
-            self._iteration_cycles(each, blocks, change) * (each.iterations or ASSUMED_ITERATIONS)
-            for each in inner.values()
-        )
+        return sum(self._iteration_cycles(each, blocks, change) * iterations_of(each) for each in inner.values())
 
     def _iteration_cycles(self, loop: LoopWork, blocks: int, change: Change) -> float:
         own, inner = cycles_of(loop, self.device, blocks).cycles, self._inner_cycles(loop, blocks, change)

@@ -63,7 +63,7 @@ def _percent(model: ModeledKernel, loss: Loss | None, location: SourceLocation |
     if change is None:
         return None
     present = model.present if before is None else model.cycles(before)
-    percent = max(0.0, 100 * (1 - model.cycles(change) / present))
+    percent = max(0.0, 100 * (1 - model.cycles(change) / present)) if present else 0.0
     # With unknown strides, the difference is only an upper bound: it shows that a loss is small, not that it is large.
     return None if before is not None and loss.kind in _BY_SECTORS and percent >= LEAST_PERCENT else percent
 
