@@ -15,6 +15,8 @@ MAXIMUM_VECTOR_BYTES = 16
 
 def divided(layout: LinearLayout, dimension: int, parts: int) -> LinearLayout:
     """The layout of a tile that has `parts` elements for each one along `dimension`, in successive registers."""
+    if parts == 1:
+        return layout
     scaled = layout.map_along(dimension, lambda coordinate: coordinate * parts)
     steps = along(dimension, doubling(1, parts), len(layout.shape))
     return replace(scaled, register=(*steps, *scaled.register))
