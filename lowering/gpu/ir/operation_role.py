@@ -13,7 +13,7 @@ from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROLE
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, TMA, MakeChannelOp, SkipOp
+from tilec.dialect.tile_gpu.channel import CLAIMS, COPIES, MMA, TMA, MakeChannelOp, SkipOp
 from tilec.dialect.tile_gpu.interface import Category, Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, COPY, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
@@ -124,7 +124,7 @@ def _role_of_others(op: ir.Operation) -> str | None:
         return _ROLES[executor]
     if executor is _PRODUCER:
         producer = op.operands[0].owner.producer
-        return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY}.get(producer) or compute_role(op)
+        return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY, CLAIMS: LOAD}.get(producer) or compute_role(op)
     if executor is _CONSUMER:
         consumer = op.operands[0].owner.consumer_names[ir.IntegerAttr(op.attributes["consumer"]).value]
         return {TMA: LOAD, MMA: MULTIPLY}.get(consumer) or compute_role(op)

@@ -10,7 +10,18 @@ from tilec.dialect.cache import cached
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, TMA, WARP, MakeChannelOp, PutCommitOp
+from tilec.dialect.tile_gpu.channel import (
+    CLAIMS,
+    CLUSTER,
+    COPIES,
+    MMA,
+    PAIR,
+    THREADS,
+    TMA,
+    WARP,
+    MakeChannelOp,
+    PutCommitOp,
+)
 from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
 from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
@@ -88,7 +99,7 @@ class ChannelPlan:
         # A commit of a pair is one arrival in each of its CTAs, while all CTAs of a cluster commit.
         of_singles = singles * (self.ctas if self.across == CLUSTER else 1)
         of_threads = (len(self.consumers) - singles - warps) * self._thread_arrivals(threads)
-        return of_singles + warps * LANES + of_threads
+        return of_singles + warps * (LANES if self.across is None else self.ctas) + of_threads
 
     def _thread_arrivals(self, threads: int) -> int:
         """The arrivals of the threads of a party: one per thread, but one per warp and CTA across CTAs."""
@@ -106,9 +117,14 @@ class ChannelPlan:
         return self.consumers[party.consumer] in _SINGLE
 
     @property
+    def counts_bytes(self) -> bool:
+        """Whether the full barriers count bytes that arrive through the async proxy."""
+        return self.producer in (TMA, CLAIMS)
+
+    @property
     def bytes_expected(self) -> int:
-        """The bytes that TMA writes into one slot."""
-        filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.producer == TMA)
+        """The bytes that TMA, or a response, writes into one slot."""
+        filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.counts_bytes)
         return sum(stored_layout(buffer).loaded_bytes for buffer in filled)
 
     def orders_threads_of_cluster(self, first: int) -> bool:
@@ -116,7 +132,7 @@ class ChannelPlan:
 
         Multiplies and copies do so asynchronously, and tensor memory has fences of its own.
         """
-        by_threads = self.producer == THREADS if first == self.full else THREADS in self.consumers
+        by_threads = self.producer == THREADS if first == self.full else bool({THREADS, WARP} & set(self.consumers))
         return self.across is not None and by_threads and self.has_shared_memory
 
     @property
