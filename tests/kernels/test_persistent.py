@@ -154,7 +154,11 @@ def test_epilogue_overlaps_the_next_block():
     """Loads and multiplies of a block run while the block before it is stored: two accumulators, and one ring."""
     compiled = ct.compile(kernels.product, target=TARGET, signature=ARRAYS, hints=HINT, stop="gpu")
     assert "make_channel stages 2 producer mma consumers [threads] reuse ring" in compiled.gpu
-    assert "not hidden by inner loops" in compiled.explain("cost")
+    explained = compiled.explain("cost")
+    assert "blocks take over others, which would take" in explained
+    assert "not hidden by inner loops" in explained
+    plain = ct.compile(kernels.product, target=TARGET, signature=ARRAYS, stop="gpu")
+    assert "blocks take over others" not in plain.explain("cost")
 
 
 def test_tolerances_are_those_of_products(random):

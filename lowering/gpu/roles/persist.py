@@ -73,7 +73,7 @@ def _synchronizes(op: ir.Operation) -> bool:
     """Whether an operation may read what another running block writes."""
     if interface_of(op.name).category in (Category.ATOMIC, Category.MULTICAST):
         return True
-    return op.name in GLOBAL_LOADS and getattr(op.opview, "order", "weak") not in (None, "weak")
+    return op.name in GLOBAL_LOADS and "order" in op.attributes
 
 
 def _writes(op: ir.Operation) -> bool:
