@@ -13,7 +13,7 @@ from tilec.dialect.verify import types_only
 
 TMA, THREADS, MMA, WGMMA, WARP, COPIES, CLAIMS = "tma", "threads", "mma", "wgmma", "warp", "copies", "claims"
 PRODUCERS = (TMA, THREADS, MMA, COPIES, CLAIMS)
-CONSUMERS = (THREADS, MMA, WGMMA, TMA, WARP)
+CONSUMERS = (THREADS, MMA, WGMMA, TMA, WARP, COPIES)
 _SLOT = ("first", "second", "third", "fourth")
 # The maximum number of buffers per slot.
 MAXIMUM_BUFFERS = len(_SLOT)

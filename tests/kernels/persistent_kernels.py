@@ -58,6 +58,25 @@ def attention(Q, K, V, lengths, out, scale: float, TM: ct.Constant[int], TN: ct.
 
 
 @ct.kernel
+def chains(Q, K, V, lengths, out, scale: float, TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]):
+    """Attention to all keys, whose tiles of 256 rows are two chains of multiplies."""
+    i, head = ct.bid(0), ct.bid(1)
+    query = ct.load(Q, (head, i, 0), (1, TM, D)).reshape((TM, D))
+    largest, total = ct.full((TM, 1), -math.inf, ct.float32), ct.zeros((TM, 1), ct.float32)
+    output = ct.zeros((TM, D), ct.float32)
+    for j in range(ct.cdiv(K.shape[1], TN)):
+        keys = ct.load(K, (head, j, 0), (1, TN, D)).reshape((TN, D))
+        scores = ct.mma(query, ct.transpose(keys), ct.zeros((TM, TN), ct.float32)) * scale
+        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
+        powers, factor = ct.exp2(scores - new), ct.exp2(largest - new)
+        total = total * factor + ct.sum(powers, 1, keepdims=True)
+        values = ct.load(V, (head, j, 0), (1, TN, D)).reshape((TN, D))
+        output = ct.mma(powers.astype(V.dtype), values, output * factor)
+        largest = new
+    ct.store(out, (head, i, 0), (output / total).astype(out.dtype).reshape((1, TM, D)))
+
+
+@ct.kernel
 def strided(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
     """Computes all of its tiles in a loop of its own."""
     columns = ct.cdiv(B.shape[1], TN)

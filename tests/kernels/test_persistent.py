@@ -161,6 +161,22 @@ def test_epilogue_overlaps_the_next_block():
     assert "blocks take over others" not in plain.explain("cost")
 
 
+def test_roles_of_two_chains_take_over_blocks_together(random):
+    """Each half of the rows of an attention has a role, as without the hint, and is a consumer of the responses."""
+    tile, keys, depth = 256, 256, 64
+    q, k, v = (random.standard_normal((1, rows, depth)).astype(np.float16) for rows in (4 * tile, keys, keys))
+    lengths, out = np.array([4 * tile], np.int32), np.zeros(q.shape, np.float16)
+    args = (q, k, v, lengths, out, 1.4426950408889634 / 8, tile, 128, depth)
+    signature = Signature.from_arguments(kernels.chains, args)
+    compiled = ct.compile(kernels.chains, target=TARGET, signature=signature, hints=HINT, stop="gpu")
+    assert "producer claims consumers [threads, threads, threads, warp, warp]" in compiled.gpu
+    scores = q[0].astype(np.float64) @ k[0].astype(np.float64).T * args[5]
+    powers = np.exp2(scores - scores.max(1, keepdims=True))
+    exact = powers @ v[0].astype(np.float64) / powers.sum(1, keepdims=True)
+    for found in run_persistent(kernels.chains, (4, 1), args, 4, seeds=(0, 1, 2)):
+        assert_within(found[0], exact, 5 * 4 * HALF)
+
+
 def test_tolerances_are_those_of_products(random):
     """Blocks that run after each other round as blocks of their own."""
     a, b = (random.standard_normal((256, 256)).astype(np.float16) for _ in range(2))

@@ -27,7 +27,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {{
   }}
 }}
 """
-ARRIVALS = {"tma": 1, "mma": 1, "claims": 1, "warp": 32, "threads": 128, "wgmma": 128}
+ARRIVALS = {"tma": 1, "mma": 1, "claims": 1, "warp": 32, "copies": 128, "threads": 128, "wgmma": 128}
 
 
 @pytest.mark.parametrize("stages", [1, 2])

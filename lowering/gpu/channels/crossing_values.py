@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, WARP
+from tilec.dialect.tile_gpu.channel import COPIES, THREADS, WARP
 from tilec.dialect.tile_gpu.claims import ClaimedBlockOp, claimed_types
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
@@ -76,7 +76,7 @@ class Crossing:
 
 def make_crossing(operation: ir.Operation, roles: Sequence[str], warps: int) -> Crossing:
     """Declares the channel of a value of roles of `warps` warps, at the insertion point."""
-    consumers = [THREADS if name in COMPUTE_ROLES else WARP for name in roles]
+    consumers = [THREADS if name in COMPUTE_ROLES else COPIES if name == COPY else WARP for name in roles]
     if operation.name == CLAIMED:
         claims = operation.operands[0].owner.opview.channel
         names = [ir.StringAttr.get(name) for name in (THREADS, *consumers)]

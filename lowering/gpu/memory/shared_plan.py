@@ -22,7 +22,7 @@ from tilec.dialect.tile_gpu.channel import (
     MakeChannelOp,
     PutCommitOp,
 )
-from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
+from tilec.dialect.tile_gpu.kernel import COPY_WARPS, KernelOp, kernel_around
 from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import users_of
@@ -95,11 +95,13 @@ class ChannelPlan:
         return self._thread_arrivals(threads) if self.producer == THREADS else 1
 
     def empty_arrivals(self, threads: int) -> int:
-        singles, warps = sum(consumer in _SINGLE for consumer in self.consumers), self.consumers.count(WARP)
+        singles = sum(consumer in _SINGLE for consumer in self.consumers)
+        warps, copies = self.consumers.count(WARP), self.consumers.count(COPIES)
         # A commit of a pair is one arrival in each of its CTAs, while all CTAs of a cluster commit.
         of_singles = singles * (self.ctas if self.across == CLUSTER else 1)
-        of_threads = (len(self.consumers) - singles - warps) * self._thread_arrivals(threads)
-        return of_singles + warps * (LANES if self.across is None else self.ctas) + of_threads
+        of_warps = (warps + copies * COPY_WARPS) * (LANES if self.across is None else self.ctas)
+        of_threads = (len(self.consumers) - singles - warps - copies) * self._thread_arrivals(threads)
+        return of_singles + of_warps + of_threads
 
     def _thread_arrivals(self, threads: int) -> int:
         """The arrivals of the threads of a party: one per thread, but one per warp and CTA across CTAs."""

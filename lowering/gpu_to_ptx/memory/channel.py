@@ -169,7 +169,7 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
         else:
             if channel.moves_tensor_memory(party):
                 lowering.b.execute(BEFORE_SYNC)
-            if channel.has_shared_memory and channel.counts_bytes and consumer in (THREADS, WARP):
+            if channel.has_shared_memory and channel.counts_bytes and consumer in (THREADS, WARP, COPIES):
                 # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before writes of the async proxy.
                 lowering.b.execute(FENCE_ASYNC)
             _arrive(lowering, channel, channel.empty, empty)
