@@ -40,6 +40,8 @@ BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 CTAS_OF_A_PAIR = 2
+# PTX ISA 9.7.13.17: the bytes and the alignment of a response to a claim.
+RESPONSE_BYTES = 16
 
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
@@ -169,12 +171,14 @@ class SharedPlan:
     columns_used: int = 0
     tensor_columns: int = 0
     tensor_address: int = 0
+    # The bytes of the responses to claims, after the address of tensor memory.
+    responses: int = 0
     scratch: int = 0
 
     @property
     def declared_bytes(self) -> int:
         """The bytes without scratch."""
-        return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0)
+        return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0) + self.responses
 
     def bytes_with(self, scratch_bytes: int) -> int:
         """All bytes, if the roles that compute have `scratch_bytes` bytes of scratch in total."""
@@ -239,8 +243,19 @@ def memory_plan(kernel: KernelOp) -> SharedPlan:
     plan.tensor_address = plan.barriers + BARRIER_BYTES * plan.barrier_count
     if plan.columns_used:
         plan.tensor_columns = max(LEAST_TENSOR_COLUMNS, 1 << (plan.columns_used - 1).bit_length())
+    for channel in plan.channels.values():
+        if channel.producer == CLAIMS:
+            _allocate_responses(plan, channel)
     plan.scratch = _aligned(plan.declared_bytes)
     return plan
+
+
+def _allocate_responses(plan: SharedPlan, channel: ChannelPlan) -> None:
+    """Responses are beside the barriers: a slot of its own alignment would take the memory of a slot of loads."""
+    end = plan.declared_bytes
+    channel.first_byte = math.ceil(end / RESPONSE_BYTES) * RESPONSE_BYTES
+    channel.offsets, channel.slot_bytes = [channel.first_byte] * len(channel.buffers), RESPONSE_BYTES
+    plan.responses += channel.first_byte + RESPONSE_BYTES * channel.stages - end
 
 
 def _owned_sizes(declarations: Sequence[SharedOp | MakeChannelOp]) -> dict[ir.Value, tuple[int, int]]:
@@ -292,7 +307,7 @@ def _allocate_channel(op: MakeChannelOp, plan: SharedPlan, at: int, slots: dict[
     first = (at, plan.columns_used) if lender is None else (lender.first_byte, lender.first_column)
     channel.first_byte, channel.first_column = first
     channel.offsets = _offsets(channel.buffers, *first)
-    if lender is not None:
+    if lender is not None or channel.producer == CLAIMS:
         return at
     plan.columns_used += channel.slot_columns * channel.stages
     return at + channel.slot_bytes * channel.stages
