@@ -118,3 +118,15 @@ def until_converged(X, Y):
         x = x * 0.5
         steps += 1
     ct.store(Y, (ct.bid(0),), x + steps)
+
+
+@ct.kernel
+def depth_of_a_bit(A, B, flags, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
+    """A bit of a tile that threads compute decides what is loaded: bits do not cross between roles."""
+    i = ct.bid(0)
+    bits = ct.load(flags, (i,), (4,)) > 0
+    total = ct.zeros((TM, TN), ct.float32)
+    if ct.extract(bits, (i % 4,), (1,)).item():
+        for k in range(ct.num_tiles(A, 1, (TM, TK))):
+            total = ct.mma(ct.load(A, (i, k), (TM, TK)), ct.load(B, (k, 0), (TK, TN)), total)
+    ct.store(C, (i, 0), total.astype(C.dtype))

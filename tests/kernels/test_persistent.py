@@ -177,6 +177,21 @@ def test_roles_of_two_chains_take_over_blocks_together(random):
         assert_within(found[0], exact, 5 * 4 * HALF)
 
 
+def test_kernel_that_is_not_split_into_roles(random):
+    """One role requests and reads the responses, although a role of loads would have been a consumer too."""
+    a, b = integers(random, (5 * 128, 64)), integers(random, (64, 64))
+    flags = np.tile(np.array([1, 1, 0, 1, 0, 0, 1, 0], np.int32), 3)[:20]
+    args = (a, b, flags, np.full((5 * 128, 64), np.nan, np.float16), 128, 64, 64)
+    signature = Signature.from_arguments(kernels.depth_of_a_bit, args)
+    compiled = ct.compile(kernels.depth_of_a_bit, target=TARGET, signature=signature, hints=HINT, stop="gpu")
+    assert "tile_gpu.roles" not in compiled.gpu
+    assert "producer claims consumers [threads] reuse ring" in compiled.gpu
+    chosen = [flags[4 * block + block % 4] > 0 for block in range(5)]
+    exact = (a.astype(np.float64) @ b) * np.repeat(chosen, 128)[:, None]
+    for found in run_persistent(kernels.depth_of_a_bit, (5,), args, 3):
+        assert (found == exact).all()
+
+
 def test_tolerances_are_those_of_products(random):
     """Blocks that run after each other round as blocks of their own."""
     a, b = (random.standard_normal((256, 256)).astype(np.float16) for _ in range(2))

@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import COPIES, THREADS, WARP
+from tilec.dialect.tile_gpu.channel import CLAIMS, COPIES, THREADS, WARP
 from tilec.dialect.tile_gpu.claims import ClaimedBlockOp, claimed_types
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, KernelOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
@@ -27,7 +27,7 @@ from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.build_channels import get_slot, make_channel, put_begin, put_commit, release_slot
 from tilec.lowering.gpu.ir.enclosing import is_repeated, operations_after
 from tilec.lowering.gpu.ir.operation_role import CONTROL_FLOW, RoleOperation, is_repeatable, nested_operations
-from tilec.lowering.gpu.ir.slots import GET
+from tilec.lowering.gpu.ir.slots import GET, channels_of
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.target import LANES
 
@@ -79,14 +79,24 @@ def make_crossing(operation: ir.Operation, roles: Sequence[str], warps: int) -> 
     consumers = [THREADS if name in COMPUTE_ROLES else COPIES if name == COPY else WARP for name in roles]
     if operation.name == CLAIMED:
         claims = operation.operands[0].owner.opview.channel
-        names = [ir.StringAttr.get(name) for name in (THREADS, *consumers)]
-        claims.owner.attributes["consumers"] = ir.ArrayAttr.get(names)
+        _set_consumers(claims.owner, (THREADS, *consumers))
         return Crossing(operation, tuple(roles), claims, None)
     type = operation.result.type
     tile = _tile_of(type, warps) if is_scalar(type) else ir.RankedTensorType(type)
     buffer = BufferType.get(tuple(tile.shape), tile.element_type, SHARED, _LAYOUT)
     channel = make_channel([buffer], THREADS, consumers, is_ring=is_repeated(operation))
     return Crossing(operation, tuple(roles), channel, tile)
+
+
+def forget_consumers(kernel: KernelOp) -> None:
+    """Leaves the threads as the only consumer of claims, in a kernel that stays whole."""
+    for op in channels_of(kernel):
+        if op.producer == CLAIMS:
+            _set_consumers(op.operation, (THREADS,))
+
+
+def _set_consumers(channel: ir.Operation, names: Sequence[str]) -> None:
+    channel.attributes["consumers"] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
 
 
 def get_late(crossing: Crossing) -> None:

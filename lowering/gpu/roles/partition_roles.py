@@ -19,7 +19,14 @@ from tilec.dialect.tile_gpu.interface import Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_named
-from tilec.lowering.gpu.channels.crossing_values import CLAIMED, Crossing, get_late, make_crossing, source_of
+from tilec.lowering.gpu.channels.crossing_values import (
+    CLAIMED,
+    Crossing,
+    forget_consumers,
+    get_late,
+    make_crossing,
+    source_of,
+)
 from tilec.lowering.gpu.ir.enclosing import is_repeated, path_to
 from tilec.lowering.gpu.ir.operation_role import (
     CONTROL_FLOW,
@@ -77,13 +84,13 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
             source = source_of(error.value, unknown, work)
             # Responses are multicast, and other values belong to one CTA.
             if source is None or kernel.ctas > 1 and source.name != CLAIMED:
-                return _stays_whole(str(error), error.value.location, context)
+                return _stays_whole(kernel, str(error), error.value.location, context)
             crossing.setdefault(source, {})[error.role] = None
     # The shared memory of a kernel whose rings have the slots that they have now.
     if crossing and memory_plan(kernel).bytes_with(scratch_bytes(kernel)) > context.target.shared_bytes:
         _erase(added)
         reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
-        return _stays_whole(reason, next(iter(crossing)).location, context)
+        return _stays_whole(kernel, reason, next(iter(crossing)).location, context)
     if repeats_loads:
         for region in added[-1].opview.bodies.values():
             _erase_unused_loads(region.blocks[0])
@@ -92,7 +99,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
     return True
 
 
-def _stays_whole(reason: str, location: ir.Location, context: Context) -> bool:
+def _stays_whole(kernel: KernelOp, reason: str, location: ir.Location, context: Context) -> bool:
+    forget_consumers(kernel)
     message = f"the kernel is not split into roles: {reason}"
     context.remarks.append(Remark("roles", message, source_location(location), Loss("roles")))
     return False
