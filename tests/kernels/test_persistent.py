@@ -185,7 +185,7 @@ def test_kernel_that_is_not_split_into_roles(random):
     signature = Signature.from_arguments(kernels.depth_of_a_bit, args)
     compiled = ct.compile(kernels.depth_of_a_bit, target=TARGET, signature=signature, hints=HINT, stop="gpu")
     assert "tile_gpu.roles" not in compiled.gpu
-    assert "producer claims consumers [threads] reuse ring" in compiled.gpu
+    assert "stages 1 producer claims consumers [threads] reuse ring" in compiled.gpu
     chosen = [flags[4 * block + block % 4] > 0 for block in range(5)]
     exact = (a.astype(np.float64) @ b) * np.repeat(chosen, 128)[:, None]
     for found in run_persistent(kernels.depth_of_a_bit, (5,), args, 3):

@@ -79,7 +79,8 @@ def make_crossing(operation: ir.Operation, roles: Sequence[str], warps: int) -> 
     consumers = [THREADS if name in COMPUTE_ROLES else COPIES if name == COPY else WARP for name in roles]
     if operation.name == CLAIMED:
         claims = operation.operands[0].owner.opview.channel
-        _set_consumers(claims.owner, (THREADS, *consumers))
+        # The role that loads requests a tile block while threads compute the one before.
+        _share_claims(claims.owner, (THREADS, *consumers), slots=2)
         return Crossing(operation, tuple(roles), claims, None)
     type = operation.result.type
     tile = _tile_of(type, warps) if is_scalar(type) else ir.RankedTensorType(type)
@@ -92,11 +93,12 @@ def forget_consumers(kernel: KernelOp) -> None:
     """Leaves the threads as the only consumer of claims, in a kernel that stays whole."""
     for op in channels_of(kernel):
         if op.producer == CLAIMS:
-            _set_consumers(op.operation, (THREADS,))
+            _share_claims(op.operation, (THREADS,), slots=1)
 
 
-def _set_consumers(channel: ir.Operation, names: Sequence[str]) -> None:
-    channel.attributes["consumers"] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in names])
+def _share_claims(channel: ir.Operation, consumers: Sequence[str], slots: int) -> None:
+    channel.attributes["consumers"] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in consumers])
+    channel.attributes["stages"] = ir.IntegerAttr.get(emitter.integer_type(32), slots)
 
 
 def get_late(crossing: Crossing) -> None:

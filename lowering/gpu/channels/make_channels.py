@@ -214,8 +214,7 @@ def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations)
     is_read_before_next = first.operation.name == _PLACE and first.operation.opview.read_before_next
     is_ring = len(members) > 1 or is_repeated(first.operation) and not is_read_before_next
     late = [_overlap([tile.holds[number] for tile in members]) for number in range(len(first.holds))]
-    # A role that issues ahead requests a tile block while threads compute the one before.
-    slots = _OVERLAPPING_SLOTS if any(late) or producer == CLAIMS else 1
+    slots = _OVERLAPPING_SLOTS if any(late) else 1
     channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring=is_ring, slots=slots)
     if producer == CLAIMS and kernel_around(channel.owner).ctas > 1:
         channel.owner.attributes["across"] = ir.StringAttr.get(CLUSTER)
