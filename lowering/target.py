@@ -50,6 +50,8 @@ class Target(Frozen):
     loads_halos: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
+    # Whether a block takes over others before they start (PTX ISA 9.7.13.17: clusterlaunchcontrol needs sm_100).
+    claims_blocks: bool
     # Whether add, sub, mul and fma compute two f32 at once (PTX ISA 9.7.3: .f32x2 needs sm_100).
     packs_floats: bool
     # Whether max and min of f32 take three operands (PTX ISA 9.7.3.11, 9.7.3.12: needs sm_100).
@@ -85,6 +87,7 @@ TARGETS = {
             loads_along_w=True,
             loads_halos=False,
             converts_small_floats=True,
+            claims_blocks=True,
             packs_floats=True,
             compares_three=True,
             reduces_floats_of_warp=True,
@@ -108,6 +111,7 @@ TARGETS = {
             loads_along_w=False,
             loads_halos=False,
             converts_small_floats=False,
+            claims_blocks=False,
             packs_floats=False,
             compares_three=False,
             reduces_floats_of_warp=False,

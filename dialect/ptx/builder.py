@@ -35,7 +35,9 @@ class PtxBuilder:
         self.entry = entry
         self.region = entry.regions[0]
         made = entry.context
-        self.i1, self.i16, self.i32, self.i64 = (ir.IntegerType.get_signless(n, made) for n in (1, 16, 32, 64))
+        self.i1, self.i16, self.i32, self.i64, self.i128 = (
+            ir.IntegerType.get_signless(n, made) for n in (1, 16, 32, 64, 128)
+        )
         self.f32, self.f64 = ir.F32Type.get(made), ir.F64Type.get(made)
         self.location = location or entry.location
         self._attributes: dict[tuple[str, tuple[int, ...] | None], dict[str, ir.Attribute]] = {}

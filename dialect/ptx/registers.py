@@ -28,6 +28,7 @@ REGISTER_CLASSES = {
     "i16": RegisterClass("b16", "%h", 16),
     "i32": RegisterClass("b32", "%r", 32),
     "i64": RegisterClass("b64", "%rd", 64),
+    "i128": RegisterClass("b128", "%q", 128),
     "f32": RegisterClass("f32", "%f", 32, is_float=True),
     "f64": RegisterClass("f64", "%fd", 64, is_float=True),
 }

@@ -11,9 +11,9 @@ from tilec.dialect.tile_gpu.sets import Buffer, Channel, Integer32
 from tilec.dialect.tile_gpu.types import TENSOR, ChannelType
 from tilec.dialect.verify import types_only
 
-TMA, THREADS, MMA, WGMMA, WARP, COPIES = "tma", "threads", "mma", "wgmma", "warp", "copies"
-PRODUCERS = (TMA, THREADS, MMA, COPIES)
-CONSUMERS = (THREADS, MMA, WGMMA, TMA, WARP)
+TMA, THREADS, MMA, WGMMA, WARP, COPIES, CLAIMS = "tma", "threads", "mma", "wgmma", "warp", "copies", "claims"
+PRODUCERS = (TMA, THREADS, MMA, COPIES, CLAIMS)
+CONSUMERS = (THREADS, MMA, WGMMA, TMA, WARP, COPIES)
 _SLOT = ("first", "second", "third", "fourth")
 # The maximum number of buffers per slot.
 MAXIMUM_BUFFERS = len(_SLOT)
@@ -169,8 +169,10 @@ def _across_problem(op: MakeChannelOp, consumers: list[str]) -> str | None:
             return f"across {op.across} needs a kernel with a cluster"
     if op.across == PAIR and (op.producer, consumers) not in _ACROSS_PAIR:
         return f"across pair joins tma or threads to mma, or mma to threads, but got {op.producer} and {consumers}"
-    if op.across == CLUSTER and (op.producer != TMA or TMA in consumers or WARP in consumers):
-        return f"across cluster joins tma to threads, mma and wgmma, but got {op.producer} and {consumers}"
+    joined = {TMA: {THREADS, MMA, WGMMA}, CLAIMS: {THREADS, WARP}}.get(op.producer, set())
+    if op.across == CLUSTER and not joined.issuperset(consumers):
+        parties = "tma to threads, mma and wgmma, or claims to threads and warps"
+        return f"across cluster joins {parties}, but got {op.producer} and {consumers}"
     if op.across == CLUSTER and any(buffer.layout.startswith("scale_factors") for buffer in op.results[0].type.buffers):
         return f"across {op.across} has no scale factors"
     return None

@@ -3,6 +3,7 @@
 from tilec.dialect.tile_gpu import (  # noqa: F401
     atomic,
     channel,
+    claims,
     cluster,
     copy,
     debug,

@@ -17,6 +17,7 @@ from tilec.lowering.gpu.kernel_pass import KernelPass, State
 from tilec.lowering.gpu.roles.alternate_tiles import alternate_tiles
 from tilec.lowering.gpu.roles.assign_roles import assign_roles
 from tilec.lowering.gpu.roles.partition_roles import partition_roles
+from tilec.lowering.gpu.roles.persist import persist
 from tilec.lowering.gpu.roles.register_budgets import register_budgets
 from tilec.lowering.gpu.roles.repeat_scalars import repeat_scalars
 from tilec.lowering.gpu.schedule.expand_schedules import expand_schedules
@@ -24,6 +25,17 @@ from tilec.lowering.gpu.schedule.order_warpgroups import order_warpgroups
 from tilec.lowering.gpu.schedule.schedule_loops import schedule_loops
 
 RECORDS = (
+    KernelPass(
+        "persist",
+        persist,
+        guarantees=(
+            "with `persistent=on` a tile block computes others after itself, which it claims before they start: a "
+            'loop is around the code of the kernel ("Claims")'
+        ),
+        without="the hardware starts a block for each tile block",
+        needs=(State.UNDIVIDED,),
+        option="persistent",
+    ),
     KernelPass(
         "assign-roles",
         assign_roles,
@@ -41,7 +53,7 @@ RECORDS = (
         guarantees="no placed tiles: each has a slot of a channel, a staging buffer, or the columns of an accumulator",
         without="runs before the lowering to PTX",
         gives=(State.CHANNELLED,),
-        after=("assign-roles",),
+        after=("persist", "assign-roles"),
     ),
     KernelPass(
         "copy-rows",

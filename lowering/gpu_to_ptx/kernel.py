@@ -49,7 +49,7 @@ _OP_GROUPS = {
     "arithmetic": ("arith", "convert", "division", "math"),
     "tiles": ("convert_layout", "reduce", "scan", "shape", "sub_tile"),
     "matrix": ("dot", "mma_sync", "shifted_rows", "tcgen05", "wgmma"),
-    "control": ("control", "grid", "printing", "runtime_calls", "warpgroup_order"),
+    "control": ("claims", "control", "grid", "printing", "runtime_calls", "warpgroup_order"),
 }
 for _folder, _groups in _OP_GROUPS.items():
     for _group in _groups:

@@ -22,7 +22,7 @@ _LOGIC = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
 _SELECT_PREDICATE = (
     "{ .reg .pred %yes, %no; and.pred %yes, $1, $2; not.pred %no, $1; and.pred %no, %no, $3; or.pred $0, %yes, %no; }"
 )
-_INTEGERS = {1: "i1", 16: "i16", 32: "i32", 64: "i64"}
+_INTEGERS = {1: "i1", 16: "i16", 32: "i32", 64: "i64", 128: "i128"}
 _FLOATS = {ir.F32Type: "f32", ir.F64Type: "f64"}
 
 

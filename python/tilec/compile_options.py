@@ -14,6 +14,7 @@ SWITCHES = {
     "tma": "use TMA for the loads and stores of views that support it",
     "multicast": "load once what all blocks of a cluster need, also for clusters of adjacent tile blocks",
     "register_budgets": "take registers from warps that need few where computing warps need more",
+    "persistent": "let blocks compute others that have not started, one after the other; off unless set",
     "solver": "let OR-Tools (extra 'schedule') search shorter schedules of loops, about 2 s each; off unless set",
     "slices_in_bounds": "slices start inside of their arrays, and no offset of one wraps; off unless set",
     "checks": "assert at run time that no operation is undefined; off unless set",
@@ -45,6 +46,7 @@ class CompileOptions(Frozen):
     pipeline: bool = True
     tma: bool = True
     multicast: bool = True
+    persistent: bool = False
     solver: bool = False
     slices_in_bounds: bool = False
     checks: bool = False

@@ -105,12 +105,25 @@ void Machine::trap(const Origin &origin, const char *kind, const std::string &me
   throw result;
 }
 
-void Machine::launch_cluster() {
-  uint64_t number = next_cluster++;
-  uint32_t x = options.grid[0] / options.cluster[0];
-  uint32_t y = options.grid[1] / options.cluster[1];
-  resident.push_back(std::make_unique<Cluster>(
-      *this, std::array<uint32_t, 3>{uint32_t(number % x), uint32_t(number / x % y), uint32_t(number / x / y)}));
+/// The index of the next cluster, which starts or is canceled.
+std::array<uint32_t, 3> Machine::take_cluster() {
+  const uint64_t number = next_cluster++;
+  const uint32_t x = options.grid[0] / options.cluster[0], y = options.grid[1] / options.cluster[1];
+  return {uint32_t(number % x), uint32_t(number / x % y), uint32_t(number / x / y)};
+}
+
+void Machine::launch_cluster() { resident.push_back(std::make_unique<Cluster>(*this, take_cluster())); }
+
+std::optional<std::array<uint32_t, 3>> Machine::cancel_cluster() {
+  // Other clusters start first now and then, as on a device that has room for them, and requests fail although clusters
+  // are left. Not with seed 0.
+  constexpr uint32_t starts_in_16 = 4, failures_in_16 = 1;
+  if (options.seed && random() % 16 < starts_in_16)
+    launch_more(1);
+  if (next_cluster == cluster_count || (options.seed && random() % 16 < failures_in_16))
+    return std::nullopt;
+  ++counters["clusters_canceled"];
+  return take_cluster();
 }
 
 bool Machine::may_launch() const { return next_cluster < cluster_count && resident.size() < resident_limit; }

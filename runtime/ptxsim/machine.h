@@ -18,6 +18,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <random>
 #include <unordered_map>
 
@@ -94,6 +95,7 @@ public:
   std::unique_ptr<TensorMemory> tensor_memory;
   std::array<NamedBarrier, 16> barriers;
   std::vector<Warpgroup> warpgroups;              // of 128 threads each
+  uint32_t observed_failure_line = 0;             // of the query of a failed request for another block; 0: none
   std::map<uint32_t, Mbarrier> mbarriers;         // by offset
   std::map<uint32_t, Mbarrier> retired_mbarriers; // agents of objects before mbarrier.init or after mbarrier.inval
 
@@ -180,6 +182,10 @@ public:
   /// Ends the lifetime of memory of the heap; false for an address that allocate() has not returned.
   bool release(uint64_t address);
 
+  /// Cancels a cluster that has not started, for the cluster that requests it, and returns its index. Fails if none is
+  /// left, or at the choice of the seed: the device refuses requests if another grid of a higher priority waits.
+  std::optional<std::array<uint32_t, 3>> cancel_cluster();
+
   /// Records output of vprintf, which is printed block by block when the run ends.
   void print(const Cta &cta, const std::string &text);
 
@@ -194,6 +200,7 @@ public:
 
 private:
   void prepare_memory();
+  std::array<uint32_t, 3> take_cluster();
   void launch_cluster();
   void launch_more(uint64_t count);
   bool may_launch() const;

@@ -66,6 +66,7 @@ const OpcodeTable &mbarrier_opcodes();
 const OpcodeTable &fence_opcodes();
 const OpcodeTable &copy_async_opcodes();
 const OpcodeTable &store_async_opcodes();
+const OpcodeTable &launch_control_opcodes();
 const OpcodeTable &bulk_copy_opcodes();
 const OpcodeTable &tensor_copy_opcodes();
 const OpcodeTable &tensor_map_opcodes();

@@ -56,7 +56,7 @@ const std::vector<const Opcode *> &opcode_table() {
           &control_opcodes(),     &warp_opcodes(),       &barrier_opcodes(),       &mbarrier_opcodes(),
           &fence_opcodes(),       &copy_async_opcodes(), &store_async_opcodes(),   &bulk_copy_opcodes(),
           &tensor_copy_opcodes(), &tensor_map_opcodes(), &tensor_memory_opcodes(), &tcgen05_opcodes(),
-          &wgmma_opcodes(),       &mma_sync_opcodes(),   &matrix_opcodes()})
+          &wgmma_opcodes(),       &mma_sync_opcodes(),   &matrix_opcodes(),        &launch_control_opcodes()})
       for (const Opcode &row : *group)
         rows.push_back(&row);
     return rows;

@@ -89,6 +89,8 @@ const FormRow form_rows[] = {
     {{"redux.sync"}, {"f32"}, Targets::FloatRedux},
     {{"elect", "griddepcontrol", "barrier.cluster"}, {}, Targets::Sm90},
     {{"setmaxnreg"}, {}, Targets::RegisterPool},
+    {{"clusterlaunchcontrol"}, {}, Targets::Sm100},
+    {{"clusterlaunchcontrol"}, {"multicast::cluster::all"}, Targets::NarrowFloats},
     {{"mbarrier.arrive", "mbarrier.arrive_drop"}, {}, Targets::Sm90, {}, {"noComplete"}, 3},
     {{"mbarrier.arrive.expect_tx", "mbarrier.arrive_drop.expect_tx"}, {}, Targets::Sm90},
     {{"mbarrier.expect_tx", "mbarrier.complete_tx", "mbarrier.try_wait"}, {}, Targets::Sm90},

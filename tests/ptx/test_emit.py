@@ -135,7 +135,7 @@ def test_value_without_a_register_is_refused(b: PtxBuilder, module: ir.Module) -
     b.branch(done, made.result)
     b.at(done)
     b.leave()
-    with pytest.raises(CompileError, match="ptx has no register of type i8, expected i1, i16, i32, i64, f32, f64"):
+    with pytest.raises(CompileError, match="ptx has no register of type i8, expected i1, i16, i32, i64, i128, f32"):
         emit(module)
 
 

@@ -293,8 +293,17 @@ cp.async.bulk.tensor.2d.shared::cta.global.tile::gather4.mbarrier::complete_tx::
     %r5, %r6}], [%r4];
 ld.global.v4.b64 {%rd1, %rd2, %rd3, %rd4}, [%rd5];
 st.global.v8.b32 [%rd5], {%r1, %r2, %r3, %r4, %r5, %r6, %r7, %r8};
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.b128 [%r1], [%r2];
+clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%rd1], [%rd2];
+clusterlaunchcontrol.query_cancel.is_canceled.pred.b128 %p1, %q1;
+clusterlaunchcontrol.query_cancel.get_first_ctaid.v4.b32.b128 {%r1, %r2, %r3, _}, %q1;
+clusterlaunchcontrol.query_cancel.get_first_ctaid::x.b32.b128 %r1, %q1;
+clusterlaunchcontrol.query_cancel.get_first_ctaid::y.b32.b128 %r1, %q1;
+clusterlaunchcontrol.query_cancel.get_first_ctaid::z.b32.b128 %r1, %q1;
 """,
     "sm_100f sm_100a sm_103a sm_110a sm_120a": """
+clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128 \
+    [%r1], [%r2];
 cvt.rn.satfinite.e2m3x2.f32 %h1, %f2, %f3;
 cvt.rn.satfinite.e2m1x2.f32 %b1, %f2, %f3;
 cvt.rn.f16x2.e3m2x2 %r1, %h2;

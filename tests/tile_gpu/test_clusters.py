@@ -157,7 +157,7 @@ REFUSALS = {
     ),
     "cluster without TMA": (
         (SUMS, "cluster 2 ", CLUSTER),
-        "across cluster joins tma to threads, mma and wgmma, but got mma and ['threads']",
+        "across cluster joins tma to threads, mma and wgmma, or claims to threads and warps, but got mma and",
     ),
     "scale factors": (
         (OPERANDS.replace("!operands", "channel<[!scales]>"), "cluster 2 ", CLUSTER),

@@ -69,6 +69,12 @@ RUNS = (
 )
 PLACED = f"{RUNS}%rows = tile_gpu.place_rows %run#0 : {RUN} -> {MOVED}\n"
 MULTIPLIED = f"%product = tile_gpu.multiply f16 {{}}, %slot#1, %d accumulate %yes : {MOVED}, !b -> !d\n"
+# An operation on the response to a request for a tile block.
+RESPONSE = "buffer<4xi32, shared, contiguous=0 swizzle=none>"
+CLAIMS = (
+    f"%claims = tile_gpu.make_channel stages 2 producer claims consumers [threads] reuse ring : channel<[{RESPONSE}]>\n"
+    f"%response = tile_gpu.put_begin %claims : channel<[{RESPONSE}]>\n"
+)
 # A line for each operation, which follows HEAD.
 LINES = {
     "atomic_global": "%r = tile_gpu.atomic_global addf %y -> %at, mask %in vector 1 order acq_rel scope sys"
@@ -83,6 +89,8 @@ LINES = {
     "%r = tile_gpu.broadcast %z : tensor<128x1xf32, #thin> -> !t",
     "cat": '%r = tile_gpu.cat %y, %y dimension 0 : !l, !l -> tensor<256xf32, "register=(128) lane=(1)(2)(4)(8)(16) '
     'warp=(32)(64) shape=256">',
+    "claim_block": f"%r = tile_gpu.claim_block : {RESPONSE}",
+    "claimed_block": f"{CLAIMS}%r:4 = tile_gpu.claimed_block %response : {RESPONSE}",
     "cluster_rank": "%r = tile_gpu.cluster_rank",
     "cluster_size": "%r = tile_gpu.cluster_size",
     "compare_and_swap_global": "%r = tile_gpu.compare_and_swap_global %y, %y -> %at order relaxed scope device"
@@ -193,6 +201,7 @@ LINES = {
     "tma_load": "tile_gpu.tma_load %map[%n, %n] -> %slot#0 of %c : !a",
     "tma_prefetch": "tile_gpu.tma_prefetch %map[%n, %n]",
     "tma_store": "tile_gpu.tma_store %slot#0 -> %map[%n, %n] end %n : !a",
+    "try_cancel": f"{CLAIMS}tile_gpu.try_cancel %response of %claims : {RESPONSE}, channel<[{RESPONSE}]>",
     "transpose": "%r = tile_gpu.transpose %x [1, 0] : !t -> tensor<64x128xf32, "
     '"register=(1,0)(2,0)(4,0)(8,0)(16,0)(32,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,32)(0,64) shape=64x128">',
     "unpack": "%z = arith.constant dense<0> : tensor<128xi8, #line>\n%r = tile_gpu.unpack %z dimension 0 : "

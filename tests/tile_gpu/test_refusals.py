@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
-from test_every_operation import HEAD, LINES, MOVED, MULTIPLIED, PLACED, RUN, RUNS
+from test_every_operation import CLAIMS, HEAD, LINES, MOVED, MULTIPLIED, PLACED, RESPONSE, RUN, RUNS
 
 from tilec.dialect.operation import OPERATIONS
 from tilec.errors import VerificationError
@@ -47,6 +47,10 @@ FACTORS = "scaled %scale#1, %scale#2 into %d accumulate %yes"
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
     "%r = tile_gpu.splat %n : i32 -> !l": "source and result must have the same element type, but got i32 and f32",
+    "%r:4 = tile_gpu.claimed_block %slot#0 : !a": f"expected the buffer of a response, {RESPONSE}",
+    "%r = tile_gpu.claim_block : !a": f"expected the buffer of a response, {RESPONSE}, but got",
+    f"{CLAIMS}tile_gpu.try_cancel %slot#0 of %claims : !a, channel<[{RESPONSE}]>": "expected the buffer of a response",
+    f"{CLAIMS}tile_gpu.try_cancel %response of %c : {RESPONSE}, !c": "a channel with producer claims, but got tma",
     "%r = tile_gpu.iota : !l": "expected a tile of one dimension with integer elements",
     "%r = tile_gpu.broadcast %y : !l -> !t": "expected each source extent to be 1 or that of the result, but got [128]",
     f"%r = tile_gpu.reshape %y : !l -> {LONG}": "source and result must have equally many elements, but got [128]",
@@ -369,7 +373,7 @@ def test_invalid_operation_is_rejected(line: str) -> None:
 
 # The names of the declarations that LINES use as operands of these sets, with their types.
 DECLARED = {
-    "Channel": {"%c": "!c", "%e": "channel<[!d]>"},
+    "Channel": {"%c": "!c", "%e": "channel<[!d]>", "%claims": f"channel<[{RESPONSE}]>"},
     "TensorMap": {"%map": "tensor_map", "%m": "tensor_map"},
 }
 

@@ -23,7 +23,7 @@ from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp
-from tilec.dialect.walk import operations_in, operations_inside, owner_of, terminator_of, users_of
+from tilec.dialect.walk import operations_inside, owner_of, terminator_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.ring_depth import are_loaded_where_stored, rings_of
 from tilec.lowering.gpu.channels.tile_moves import (
@@ -35,7 +35,7 @@ from tilec.lowering.gpu.channels.tile_moves import (
     moved_tile,
 )
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.ir.operation_role import compute_role, has_repeatable_elements, role_operations, unknown_values
+from tilec.lowering.gpu.ir.operation_role import compute_role, has_repeatable_elements, values_of_threads
 from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
@@ -86,7 +86,7 @@ def copy_rows(kernel: KernelOp, context: Context) -> None:
     rings = [op for op in rings_of(kernel, THREADS) if _is_loaded_ring(op)] if kernel.roles is None else []
     if not rings:
         return
-    unknown = unknown_values("", role_operations(operations_in(kernel.body.blocks[0])))
+    unknown = values_of_threads(kernel)
     refusal = _refusal_of_kernel(kernel)
     found = [refusal or _copy_of(kernel, op, unknown) for op in rings]
     addresses = AddressesAgain(COPY)

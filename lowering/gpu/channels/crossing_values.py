@@ -15,8 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, WARP
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
+from tilec.dialect.tile_gpu.channel import CLAIMS, COPIES, THREADS, WARP
+from tilec.dialect.tile_gpu.claims import ClaimedBlockOp, claimed_types
+from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, KernelOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
@@ -26,10 +27,11 @@ from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.build_channels import get_slot, make_channel, put_begin, put_commit, release_slot
 from tilec.lowering.gpu.ir.enclosing import is_repeated, operations_after
 from tilec.lowering.gpu.ir.operation_role import CONTROL_FLOW, RoleOperation, is_repeatable, nested_operations
-from tilec.lowering.gpu.ir.slots import GET
+from tilec.lowering.gpu.ir.slots import GET, channels_of
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.target import LANES
 
+CLAIMED = ClaimedBlockOp.OPERATION_NAME
 _LAYOUT = "contiguous=0 swizzle=none"
 # Elements of fewer bits have no address of their own.
 _LEAST_BITS = 8
@@ -42,7 +44,12 @@ class Crossing:
     operation: ir.Operation
     roles: tuple[str, ...]
     channel: ir.Value
-    tile: ir.RankedTensorType
+    tile: ir.RankedTensorType | None
+
+    @property
+    def is_put(self) -> bool:
+        """Whether the role that computes the value puts it; the response to a claim is in its channel already."""
+        return self.tile is not None
 
     def put(self, value: ir.Value) -> None:
         """Stores the value for the other roles, at the insertion point."""
@@ -51,22 +58,47 @@ class Crossing:
         emitter.gpu(StoreSharedOp, [value, put_begin(self.channel).result])
         put_commit(self.channel)
 
-    def get(self, role: str) -> ir.Value:
-        """Loads the value in another role, at the insertion point; `get_late` moves that to the first use."""
-        consumer, type = self.roles.index(role), self.operation.result.type
-        loaded = emitter.gpu(LoadSharedOp, [get_slot(self.channel, consumer).result], [self.tile]).result
+    def get(self, role: str) -> list[ir.Value]:
+        """Loads the results in another role, at the insertion point; `get_late` moves that to the first use."""
+        # The role of the operation is the first consumer of a claim.
+        consumer = self.roles.index(role) + (0 if self.is_put else 1)
+        slot = get_slot(self.channel, consumer).result
+        if self.is_put:
+            loaded = [emitter.gpu(LoadSharedOp, [slot], [self.tile]).result]
+        else:
+            loaded = list(emitter.gpu(ClaimedBlockOp, [slot], claimed_types()).results)
         release_slot(self.channel, consumer)
-        return emitter.gpu(ExtractOp, [loaded, [emitter.i32(0)]], [type]).result if is_scalar(type) else loaded
+        type = self.operation.results[0].type
+        if not self.is_put or not is_scalar(type):
+            return loaded
+        return [emitter.gpu(ExtractOp, [loaded[0], [emitter.i32(0)]], [type]).result]
 
 
 def make_crossing(operation: ir.Operation, roles: Sequence[str], warps: int) -> Crossing:
     """Declares the channel of a value of roles of `warps` warps, at the insertion point."""
+    consumers = [THREADS if name in COMPUTE_ROLES else COPIES if name == COPY else WARP for name in roles]
+    if operation.name == CLAIMED:
+        claims = operation.operands[0].owner.opview.channel
+        # The role that loads requests a tile block while threads compute the one before.
+        _share_claims(claims.owner, (THREADS, *consumers), slots=2)
+        return Crossing(operation, tuple(roles), claims, None)
     type = operation.result.type
     tile = _tile_of(type, warps) if is_scalar(type) else ir.RankedTensorType(type)
     buffer = BufferType.get(tuple(tile.shape), tile.element_type, SHARED, _LAYOUT)
-    consumers = [THREADS if name in COMPUTE_ROLES else WARP for name in roles]
     channel = make_channel([buffer], THREADS, consumers, is_ring=is_repeated(operation))
     return Crossing(operation, tuple(roles), channel, tile)
+
+
+def forget_consumers(kernel: KernelOp) -> None:
+    """Leaves the threads as the only consumer of claims, in a kernel that stays whole."""
+    for op in channels_of(kernel):
+        if op.producer == CLAIMS:
+            _share_claims(op.operation, (THREADS,), slots=1)
+
+
+def _share_claims(channel: ir.Operation, consumers: Sequence[str], slots: int) -> None:
+    channel.attributes["consumers"] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in consumers])
+    channel.attributes["stages"] = ir.IntegerAttr.get(emitter.integer_type(32), slots)
 
 
 def get_late(crossing: Crossing) -> None:
@@ -123,7 +155,9 @@ def _owner(value: ir.Value) -> ir.Operation:
 
 
 def _may_cross(op: RoleOperation) -> bool:
-    """Whether threads compute one element, which has an address in shared memory."""
+    """Whether threads compute one element, which has an address in shared memory, or read the response to a claim."""
+    if op.name == CLAIMED:
+        return True
     if op.role not in COMPUTE_ROLES or len(op.results) != 1:
         return False
     type = op.results[0].type

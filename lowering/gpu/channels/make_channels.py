@@ -16,8 +16,9 @@ from dataclasses import dataclass
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, TMA, WGMMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.channel import CLAIMS, CLUSTER, MMA, THREADS, TMA, WGMMA
+from tilec.dialect.tile_gpu.claims import ClaimBlockOp, TryCancelOp
+from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, kernel_around
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import (
     LoadSharedOp,
@@ -65,7 +66,13 @@ _COPIES = {
     PlaceScalesOp.OPERATION_NAME: Tcgen05CopyScalesOp.OPERATION_NAME,
     _ROWS: Tcgen05CopyRowsOp.OPERATION_NAME,
 }
-_LOADS = {LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME, GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME}
+_CLAIM = ClaimBlockOp.OPERATION_NAME
+_LOADS = {
+    LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME,
+    GatherTileOp.OPERATION_NAME: TmaGatherOp.OPERATION_NAME,
+    _CLAIM: TryCancelOp.OPERATION_NAME,
+}
+_PRODUCERS = {PlaceOp.OPERATION_NAME: THREADS, _CLAIM: CLAIMS}
 _PLACE = PlaceOp.OPERATION_NAME
 _PLACED = (*_LOADS, _PLACE, UndefinedOp.OPERATION_NAME)
 # Who reads an operand in shared memory, by the operation; threads unless listed.
@@ -202,13 +209,15 @@ def _readers_of_rows(user: ir.Operation) -> list[ir.Operation]:
 
 def _make_channel(members: list[_PlacedTile], declarations: ChannelDeclarations) -> None:
     first = members[0]
-    producer = THREADS if first.operation.name == _PLACE else TMA
+    producer = _PRODUCERS.get(first.operation.name, TMA)
     consumers = [hold.consumer.name for hold in first.holds]
     is_read_before_next = first.operation.name == _PLACE and first.operation.opview.read_before_next
     is_ring = len(members) > 1 or is_repeated(first.operation) and not is_read_before_next
     late = [_overlap([tile.holds[number] for tile in members]) for number in range(len(first.holds))]
     slots = _OVERLAPPING_SLOTS if any(late) else 1
     channel = declarations.channel(first.position, first.buffers, producer, consumers, is_ring=is_ring, slots=slots)
+    if producer == CLAIMS and kernel_around(channel.owner).ctas > 1:
+        channel.owner.attributes["across"] = ir.StringAttr.get(CLUSTER)
     for tile in members:
         _fill(tile.operation, channel)
         for number, hold in enumerate(tile.holds):

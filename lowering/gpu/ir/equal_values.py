@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
 from tilec.dialect.tile_gpu.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.walk import operations_inside, owner_of
+from tilec.dialect.walk import operations_inside, owner_of, terminator_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.enclosing import path_to
 
-_PROGRAM_ID = ProgramIdOp.OPERATION_NAME
+_PROGRAM_ID, _CLAIMED = ProgramIdOp.OPERATION_NAME, ClaimedBlockOp.OPERATION_NAME
 _EQUAL = (
     *(_PROGRAM_ID, NumProgramsOp.OPERATION_NAME, ClusterSizeOp.OPERATION_NAME),
-    *(GlobalAddressOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME),
+    *(GlobalAddressOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME, _CLAIMED),
 )
 _EQUAL_DIALECTS = ("arith.", "math.", "scf.")
 # The operands of scf.for before the carried values.
@@ -39,7 +40,7 @@ class EqualValues:
                 self._different.add(value)
                 for use in value.uses:
                     user = use.owner.operation
-                    if not (self._in_pairs and _is_number_of_pair(user)):
+                    if user.name != _CLAIMED and not (self._in_pairs and _is_number_of_pair(user)):
                         pending += _derived(user, use.operand_number)
 
     def _is_equal(self, op: ir.Operation) -> bool:
@@ -54,7 +55,9 @@ class EqualValues:
         """Whether all CTAs execute an operation equally often: no loop or branch around it depends on the CTA."""
         for outer in path_to(op)[:-1]:
             decisions = outer.operands[:_BOUNDS] if outer.name == "scf.for" else outer.operands
-            if outer.name == "scf.while" or not all(map(self.has, decisions)):
+            if outer.name == "scf.while":
+                decisions = terminator_of(outer.regions[0].blocks[0]).operands[:1]
+            if not all(map(self.has, decisions)):
                 return False
         return True
 

@@ -13,11 +13,12 @@ from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROLE
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, TMA, MakeChannelOp, SkipOp
+from tilec.dialect.tile_gpu.channel import CLAIMS, COPIES, MMA, TMA, MakeChannelOp, SkipOp
+from tilec.dialect.tile_gpu.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.interface import Category, Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, COPY, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_below, users_of
+from tilec.dialect.walk import operations_below, operations_in, users_of
 from tilec.lowering.gpu.ir.joined_values import Carried, carried_values
 
 SKIP = SkipOp.OPERATION_NAME
@@ -124,7 +125,7 @@ def _role_of_others(op: ir.Operation) -> str | None:
         return _ROLES[executor]
     if executor is _PRODUCER:
         producer = op.operands[0].owner.producer
-        return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY}.get(producer) or compute_role(op)
+        return {TMA: LOAD, MMA: MULTIPLY, COPIES: COPY, CLAIMS: LOAD}.get(producer) or compute_role(op)
     if executor is _CONSUMER:
         consumer = op.operands[0].owner.consumer_names[ir.IntegerAttr(op.attributes["consumer"]).value]
         return {TMA: LOAD, MMA: MULTIPLY}.get(consumer) or compute_role(op)
@@ -223,6 +224,13 @@ def unknown_values(
             elif op.role != role and op.op not in crossing:
                 unknown.update(op.results)
     return unknown
+
+
+def values_of_threads(kernel: KernelOp) -> set[ir.Value]:
+    """The values that only threads compute; every role gets the response to a claim."""
+    operations = role_operations(operations_in(kernel.body.blocks[0]))
+    claims = [op.op for op in nested_operations(operations) if op.name == ClaimedBlockOp.OPERATION_NAME]
+    return unknown_values("", operations, claims)
 
 
 def _is_lost(carried: Carried, role: str, unknown: Set[ir.Value]) -> bool:

@@ -10,8 +10,19 @@ from tilec.dialect.cache import cached
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import CLUSTER, COPIES, MMA, PAIR, THREADS, TMA, WARP, MakeChannelOp, PutCommitOp
-from tilec.dialect.tile_gpu.kernel import KernelOp, kernel_around
+from tilec.dialect.tile_gpu.channel import (
+    CLAIMS,
+    CLUSTER,
+    COPIES,
+    MMA,
+    PAIR,
+    THREADS,
+    TMA,
+    WARP,
+    MakeChannelOp,
+    PutCommitOp,
+)
+from tilec.dialect.tile_gpu.kernel import COPY_WARPS, KernelOp, kernel_around
 from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import users_of
@@ -29,6 +40,8 @@ BARRIER_BYTES = 8
 # PTX ISA 9.7.16.7.1: columns are allocated in powers of two from 32 on.
 LEAST_TENSOR_COLUMNS = 32
 CTAS_OF_A_PAIR = 2
+# PTX ISA 9.7.13.17: the bytes and the alignment of a response to a claim.
+RESPONSE_BYTES = 16
 
 # Consumers whose operations one elected thread issues.
 _SINGLE = (MMA, TMA)
@@ -84,11 +97,13 @@ class ChannelPlan:
         return self._thread_arrivals(threads) if self.producer == THREADS else 1
 
     def empty_arrivals(self, threads: int) -> int:
-        singles, warps = sum(consumer in _SINGLE for consumer in self.consumers), self.consumers.count(WARP)
+        singles = sum(consumer in _SINGLE for consumer in self.consumers)
+        warps, copies = self.consumers.count(WARP), self.consumers.count(COPIES)
         # A commit of a pair is one arrival in each of its CTAs, while all CTAs of a cluster commit.
         of_singles = singles * (self.ctas if self.across == CLUSTER else 1)
-        of_threads = (len(self.consumers) - singles - warps) * self._thread_arrivals(threads)
-        return of_singles + warps * LANES + of_threads
+        of_warps = (warps + copies * COPY_WARPS) * (LANES if self.across is None else self.ctas)
+        of_threads = (len(self.consumers) - singles - warps - copies) * self._thread_arrivals(threads)
+        return of_singles + of_warps + of_threads
 
     def _thread_arrivals(self, threads: int) -> int:
         """The arrivals of the threads of a party: one per thread, but one per warp and CTA across CTAs."""
@@ -106,9 +121,14 @@ class ChannelPlan:
         return self.consumers[party.consumer] in _SINGLE
 
     @property
+    def counts_bytes(self) -> bool:
+        """Whether the full barriers count bytes that arrive through the async proxy."""
+        return self.producer in (TMA, CLAIMS)
+
+    @property
     def bytes_expected(self) -> int:
-        """The bytes that TMA writes into one slot."""
-        filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.producer == TMA)
+        """The bytes that TMA, or a response, writes into one slot."""
+        filled = (buffer for buffer in self.buffers if buffer.memory == SHARED and self.counts_bytes)
         return sum(stored_layout(buffer).loaded_bytes for buffer in filled)
 
     def orders_threads_of_cluster(self, first: int) -> bool:
@@ -116,7 +136,7 @@ class ChannelPlan:
 
         Multiplies and copies do so asynchronously, and tensor memory has fences of its own.
         """
-        by_threads = self.producer == THREADS if first == self.full else THREADS in self.consumers
+        by_threads = self.producer == THREADS if first == self.full else bool({THREADS, WARP} & set(self.consumers))
         return self.across is not None and by_threads and self.has_shared_memory
 
     @property
@@ -151,12 +171,14 @@ class SharedPlan:
     columns_used: int = 0
     tensor_columns: int = 0
     tensor_address: int = 0
+    # The bytes of the responses to claims, after the address of tensor memory.
+    responses: int = 0
     scratch: int = 0
 
     @property
     def declared_bytes(self) -> int:
         """The bytes without scratch."""
-        return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0)
+        return self.tensor_address + (BARRIER_BYTES if self.tensor_columns else 0) + self.responses
 
     def bytes_with(self, scratch_bytes: int) -> int:
         """All bytes, if the roles that compute have `scratch_bytes` bytes of scratch in total."""
@@ -221,8 +243,19 @@ def memory_plan(kernel: KernelOp) -> SharedPlan:
     plan.tensor_address = plan.barriers + BARRIER_BYTES * plan.barrier_count
     if plan.columns_used:
         plan.tensor_columns = max(LEAST_TENSOR_COLUMNS, 1 << (plan.columns_used - 1).bit_length())
+    for channel in plan.channels.values():
+        if channel.producer == CLAIMS:
+            _allocate_responses(plan, channel)
     plan.scratch = _aligned(plan.declared_bytes)
     return plan
+
+
+def _allocate_responses(plan: SharedPlan, channel: ChannelPlan) -> None:
+    """Responses are beside the barriers: a slot of its own alignment would take the memory of a slot of loads."""
+    end = plan.declared_bytes
+    channel.first_byte = math.ceil(end / RESPONSE_BYTES) * RESPONSE_BYTES
+    channel.offsets, channel.slot_bytes = [channel.first_byte] * len(channel.buffers), RESPONSE_BYTES
+    plan.responses += channel.first_byte + RESPONSE_BYTES * channel.stages - end
 
 
 def _owned_sizes(declarations: Sequence[SharedOp | MakeChannelOp]) -> dict[ir.Value, tuple[int, int]]:
@@ -274,7 +307,7 @@ def _allocate_channel(op: MakeChannelOp, plan: SharedPlan, at: int, slots: dict[
     first = (at, plan.columns_used) if lender is None else (lender.first_byte, lender.first_column)
     channel.first_byte, channel.first_column = first
     channel.offsets = _offsets(channel.buffers, *first)
-    if lender is not None:
+    if lender is not None or channel.producer == CLAIMS:
         return at
     plan.columns_used += channel.slot_columns * channel.stages
     return at + channel.slot_bytes * channel.stages

@@ -44,16 +44,15 @@ from tilec.dialect.tile_gpu.shape import (
     TransposeOp,
     UnpackOp,
 )
-from tilec.dialect.walk import operations_in, operations_inside, owner_of
+from tilec.dialect.walk import operations_inside, owner_of
 from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator, is_operand
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.joined_values import Sets, carried_as, carried_groups
 from tilec.lowering.gpu.ir.operation_role import (
     compute_role,
     has_repeatable_elements,
-    role_operations,
     set_compute_role,
-    unknown_values,
+    values_of_threads,
 )
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
@@ -128,7 +127,7 @@ def _assign_chains(kernel: KernelOp, context: Context) -> None:
     operations = operations_inside(kernel)
     if kernel.ctas > 1 or kernel.roles is not None or not any(map(_hands_over, operations)):
         return
-    unknown = unknown_values("", role_operations(operations_in(kernel.body.blocks[0])))
+    unknown = values_of_threads(kernel)
     shared = _shared_operations(operations, unknown)
     chains = _Chains(operations, unknown, {op.results[0] for op in shared})
     found = chains.fed_by_multiplies()

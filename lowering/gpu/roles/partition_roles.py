@@ -13,16 +13,24 @@ from collections.abc import Collection, Mapping, Sequence
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES
+from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES, TMA_LOADS
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.interface import Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_named
-from tilec.lowering.gpu.channels.crossing_values import Crossing, get_late, make_crossing, source_of
+from tilec.lowering.gpu.channels.crossing_values import (
+    CLAIMED,
+    Crossing,
+    forget_consumers,
+    get_late,
+    make_crossing,
+    source_of,
+)
 from tilec.lowering.gpu.ir.enclosing import is_repeated, path_to
 from tilec.lowering.gpu.ir.operation_role import (
     CONTROL_FLOW,
+    LOAD,
     RoleBody,
     RoleOperation,
     clear_compute_role,
@@ -59,7 +67,7 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
         return False
     known = role_operations(operations_in(kernel.body.blocks[0]))
     roles = roles_of(known)
-    if len(roles) == 1:
+    if len(roles) == 1 or roles[1:] == [LOAD] and not any(op.name in TMA_LOADS for op in operations_inside(kernel)):
         context.remarks += _remarks_of_one_role(kernel)
         return False
     *body, end = known
@@ -73,15 +81,16 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
             break
         except _NotSeparableError as error:
             unknown = unknown_values(error.role, work, [op for op, found in crossing.items() if error.role in found])
-            source = None if kernel.ctas > 1 else source_of(error.value, unknown, work)
-            if source is None:
-                return _stays_whole(str(error), error.value.location, context)
+            source = source_of(error.value, unknown, work)
+            # Responses are multicast, and other values belong to one CTA.
+            if source is None or kernel.ctas > 1 and source.name != CLAIMED:
+                return _stays_whole(kernel, str(error), error.value.location, context)
             crossing.setdefault(source, {})[error.role] = None
     # The shared memory of a kernel whose rings have the slots that they have now.
     if crossing and memory_plan(kernel).bytes_with(scratch_bytes(kernel)) > context.target.shared_bytes:
         _erase(added)
         reason = "shared memory has no room for a number that crosses to another role: use smaller tiles"
-        return _stays_whole(reason, next(iter(crossing)).location, context)
+        return _stays_whole(kernel, reason, next(iter(crossing)).location, context)
     if repeats_loads:
         for region in added[-1].opview.bodies.values():
             _erase_unused_loads(region.blocks[0])
@@ -90,7 +99,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
     return True
 
 
-def _stays_whole(reason: str, location: ir.Location, context: Context) -> bool:
+def _stays_whole(kernel: KernelOp, reason: str, location: ir.Location, context: Context) -> bool:
+    forget_consumers(kernel)
     message = f"the kernel is not split into roles: {reason}"
     context.remarks.append(Remark("roles", message, source_location(location), Loss("roles")))
     return False
@@ -124,7 +134,7 @@ def _copy_roles(
     added = list[ir.Operation]()
     with kernel.operation.location, ir.InsertionPoint(end):
         values = {op: make_crossing(op, list(found), kernel.warps) for op, found in crossing.items()}
-        added += [value.channel.owner.operation for value in values.values()]
+        added += [value.channel.owner.operation for value in values.values() if value.is_put]
         attributes = {"names": roles, "warps": [_warps_of(name, kernel) for name in roles]}
         made = build(RolesOp.OPERATION_NAME, attributes=attributes)
         added.append(made.operation)
@@ -198,10 +208,10 @@ class _RoleCopy:
                     self._copy(op)
             elif interface_of(op.name).executor is Executor.EVERY or op.role == self._role:
                 self._copy(op)
-                if op.op in self._crossing:
+                if op.op in self._crossing and self._crossing[op.op].is_put:
                     self._crossing[op.op].put(self._copies[op.results[0]])
             elif op.op in self._got:
-                self._copies[op.results[0]] = self._crossing[op.op].get(self._role)
+                self._copies.update(zip(op.results, self._crossing[op.op].get(self._role), strict=True))
 
     def _copy_of(self, value: ir.Value) -> ir.Value:
         if value in self._unknown:

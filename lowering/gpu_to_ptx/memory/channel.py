@@ -56,7 +56,7 @@ def _put_begin(lowering: Lowering, operation: ir.Operation) -> None:
         if channel.producer == MMA or channel.moves_tensor_memory(PRODUCER):
             # PTX ISA 9.7.16.6.2: the readers of tensor memory synchronised through the barrier.
             lowering.b.execute(AFTER_SYNC)
-    if channel.producer == TMA:
+    if channel.counts_bytes:
         _expect_bytes(lowering, channel)
     _set_buffers(lowering, operation, channel, PRODUCER)
 
@@ -169,8 +169,8 @@ def _release(lowering: Lowering, operation: ir.Operation) -> None:
         else:
             if channel.moves_tensor_memory(party):
                 lowering.b.execute(BEFORE_SYNC)
-            if channel.has_shared_memory and channel.producer == TMA and consumer in (THREADS, WARP):
-                # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before the writes of TMA.
+            if channel.has_shared_memory and channel.counts_bytes and consumer in (THREADS, WARP, COPIES):
+                # PTX ISA 9.7.9.25: the barrier alone does not order generic reads before writes of the async proxy.
                 lowering.b.execute(FENCE_ASYNC)
             _arrive(lowering, channel, channel.empty, empty)
     if not is_apart:

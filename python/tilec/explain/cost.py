@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.claims import TryCancelOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
@@ -111,6 +112,8 @@ class KernelCost:
         blocks_per_processor: blocks that fit on an SM by their memory and warps.
         blocks_per_tile: blocks of the cluster that computes a tile.
         cluster_choice: why there is a cluster, if no hint asks for it.
+        start_cycles: the cycles that an SM saves for each block that another one takes over; None without the hint
+            `persistent`.
         loops: the operations outside of loops, then the loops.
     """
 
@@ -119,6 +122,7 @@ class KernelCost:
     blocks_per_processor: int
     blocks_per_tile: int
     cluster_choice: str | None
+    start_cycles: float | None
     loops: tuple[LoopCost, ...]
 
     def text(self) -> str:
@@ -128,6 +132,8 @@ class KernelCost:
         if self.blocks_per_tile > 1:
             reason = "" if self.cluster_choice is None else f", chosen because {self.cluster_choice}"
             lines.append(f"  {self.blocks_per_tile} blocks per tile{reason}")
+        if self.start_cycles is not None:
+            lines.append(f"  blocks take over others, which would take {self.start_cycles:,.0f} cycles each to start")
         for loop in self.loops:
             lines += loop.lines()
         return "\n".join(lines)
@@ -140,6 +146,7 @@ class KernelCost:
             "blocks_per_processor": self.blocks_per_processor,
             "blocks_per_tile": self.blocks_per_tile,
             "cluster_choice": self.cluster_choice,
+            "start_cycles": self.start_cycles,
             "loops": [loop.fields() for loop in self.loops],
         }
 
@@ -160,7 +167,10 @@ def _cost(kernel: KernelOp, target: Target, device: Device) -> KernelCost:
     shown = tuple(cost for cost in costs if cost.cycles.cycles >= 1)
     attributes = kernel.operation.attributes
     choice = attributes[CLUSTER_CHOICE].value if CLUSTER_CHOICE in attributes else None
-    return KernelCost(attributes["sym_name"].value, device, blocks, kernel.ctas, choice, shown)
+    claims = operations_named(kernel, (TryCancelOp.OPERATION_NAME,))
+    # From the end of a block until the first data of the next one is in shared memory.
+    start = device.block_start_cycles + device.load_dram_latency_cycles if claims else None
+    return KernelCost(attributes["sym_name"].value, device, blocks, kernel.ctas, choice, start, shown)
 
 
 @dataclass(frozen=True)
