@@ -56,7 +56,7 @@ def _chain(build: Builder, element: str, shape: Shape, steps: int) -> Value:
         if element == "i16":
             return _resized(build, element, shape, 0)
         return loaded(build, element, shape, None) if shape else build.random_value(element, shape, 0)
-    kind = source.choice(("shift", "resize") * 3 + ("mask", "centered") * 2 + ("sum", "move"))
+    kind = source.choice(("shift", "part", "resize", "resize", "mask", "centered") * 2 + ("sum", "move", "shift"))
     if kind == "move":
         return _moved(build, element, shape, steps)
     if kind == "resize":
@@ -66,6 +66,13 @@ def _chain(build: Builder, element: str, shape: Shape, steps: int) -> Value:
     if kind == "centered":
         kept = min(bits, source.choice((4, 8, 8)))
         return _sum(build, build.masked(number, _signed((1 << kept) - 1, bits)), -(1 << kept - 1))
+    if kind == "part":
+        # Some bits and their sign, from any position.
+        kept = min(bits, source.choice((4, 8, 8, source.randrange(1, bits + 1))))
+        above, unsigned_part = source.randrange(bits - kept + 1), source.random() < 0.3
+        number = build.binary("shli", number, build.constant(element, above, shape), np.left_shift)
+        name, function = (" unsigned", _logical_shift) if unsigned_part else (" signed", np.right_shift)
+        return build.binary("shri", number, build.constant(element, bits - kept, shape), function, None, name)
     if kind == "sum":
         return _sum(build, number, source.choice((1, 8, -8, 100, 120, source.randrange(-140, 140))))
     if kind == "mask":

@@ -57,7 +57,7 @@ def _exponentials(build: Builder, shape: Shape) -> Value:
     numbers = build.arrays.integers(low, high + 1, shape).astype(np.float32)
     for _ in range(source.choice((0, 0, 1, 3))):
         numbers.flat[source.randrange(numbers.size)] = source.choice((*_SPECIAL, -127.0, -149.0, -150.0, 128.0))
-    exponents = _loaded(build, "f32", shape, numbers)
+    exponents, minimum = _loaded(build, "f32", shape, numbers), None
     flushes = source.random() < 0.5
 
     def powers(array: np.ndarray) -> np.ndarray:
@@ -65,16 +65,31 @@ def _exponentials(build: Builder, shape: Shape) -> Value:
         return np.where(exact < 2.0**-126, np.float32(0), exact) if flushes else exact
 
     text = f"exp2 {{0}}{' flush_to_zero' if flushes else ''} : {exponents.type}"
-    return build.compute(text, build.value("f32", shape), [exponents], powers)
+    # Many of them take longer than the loads of an iteration.
+    for added in range(source.choice((1, 1, 6)) if len(build.blocks) > 1 else 1):
+        sums = exponents
+        if added:
+            sums = build.binary("addf", exponents, build.constant("f32", float(added), shape), np.add)
+        power = build.compute(text, build.value("f32", shape), [sums], powers)
+        if minimum is not None:
+            power = build.binary("minf", minimum, power, np.minimum, None, " propagate_nan")
+        minimum = power
+    assert minimum is not None
+    return minimum
 
 
 def _numbers(build: Builder, element: str, shape: Shape) -> np.ndarray:
     """Numbers of similar or of all magnitudes, with special ones at random positions of some tiles."""
     source, dtype = build.source, ELEMENTS[element].dtype
-    narrow, wide = (3, 14) if element == "f16" else (20, 126)
-    spread = source.choice((1, narrow, narrow, wide))
+    spread, center = source.choice((1, 3, 12)), 0
+    if element != "f16":
+        # All near the limits of exact quotients, or of normal numbers.
+        center = source.choice((0, 0, 0, 0, -20, 20, -100, 100, 120, -126, -140))
     signs = build.arrays.choice((-1.0, 1.0), shape) if source.random() < 0.5 else 1.0
-    numbers = signs * build.arrays.uniform(1, 2, shape) * 2.0 ** build.arrays.integers(-spread, spread + 1, shape)
+    exponents = build.arrays.integers(center - spread, center + spread + 1, shape)
+    numbers = signs * np.ldexp(build.arrays.uniform(1, 2, shape), exponents)
+    if source.random() < 0.4:
+        numbers = np.where(build.arrays.integers(0, 8, shape) == 0, build.arrays.choice((0.0, -0.0), shape), numbers)
     limits = np.array([2.0**-20, 2.0**20, 2.0**-100, 2.0**100]) * source.choice((1, 1 - 2.0**-24, 1 + 2.0**-23))
     extreme = [*_SPECIAL, *limits, *(sign * np.finfo(np.float32).max for sign in (1, -1)), 2.0**-126, 2.0**-149, -1e-40]
     for _ in range(source.choice((0, 0, 0, 1, 1, 2, 20))):
