@@ -378,13 +378,18 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
     element = source.choice(INTEGERS)
     is_unsigned, iterations = source.random() < 0.3, source.randrange(MAXIMUM_ITERATIONS + 1)
     numbers = loop_bounds(build, element, is_unsigned, iterations)
+    is_counted = source.random() < 0.5
+    if is_counted:
+        # Addresses depend on the counter alone.
+        element, numbers = "i32", (0, iterations, 1)
     bounds = tuple(scalar_of(build, element, number) for number in numbers)
     initial = [build.constant("i32", 0), build.random_value(kind[1], (rows, columns), 1, kind[2])]
     counter, inner = build.value(element, ()), new_values(build, initial)
     total = MAXIMUM_ITERATIONS * inner_extent * kind[2] * kind[2] + kind[2]
     with Inside(build, "continue", [counter, *inner], Counter.of(counter, range(*numbers))) as block:
-        left = _along_k(build, kind[0], (rows, inner_extent), kind[2], inner[0], 1)
-        right = _along_k(build, kind[0], (inner_extent, columns), kind[2], inner[0], 0)
+        number = counter if is_counted else inner[0]
+        left = _along_k(build, kind[0], (rows, inner_extent), kind[2], number, 1)
+        right = _along_k(build, kind[0], (inner_extent, columns), kind[2], number, 0)
         result = multiplied(build, kind, left, right, inner[1], total)
         if source.random() < 0.2:
             inner_slot, inner_slots = slots_in_loop(build, inner[0], slot, slots)
@@ -396,27 +401,47 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
 
 
 def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Value, axis: int) -> Value:
-    """An operand in a loop over K: usually a load of the tile of the iteration, like in a matrix multiply."""
-    if build.source.random() < 0.3:
+    """An operand in a loop over K: usually a load of the tile of the iteration, like in a matrix multiply.
+
+    Both indices of a tile on the diagonal are the counter. The last tile may be partly outside, and is converted if
+    threads load it in another type.
+    """
+    source = build.source
+    if source.random() < 0.3:
         return _operand(build, element, shape, bound)
-    extents = tuple(extent * MAXIMUM_ITERATIONS if dim == axis else extent for dim, extent in enumerate(shape))
-    columns = build.source.random() < 0.4
+    is_diagonal = shape[0] == shape[1] and source.random() < 0.4
+    counted = (True, True) if is_diagonal else tuple(dim == axis for dim in range(2))
+    tiles = [MAXIMUM_ITERATIONS if is_counted else 1 for is_counted in counted]
+    extents = [extent * count for extent, count in zip(shape, tiles, strict=True)]
+    if source.random() < 0.6:
+        dim = source.choice([*range(2), *[dim for dim in range(2) if counted[dim]] * 2])
+        extents[dim] -= source.randrange(shape[dim])
+    is_converted = ELEMENTS[element].is_float and ELEMENTS[element].bits < 32 and source.random() < 0.3
+    stored = "f32" if is_converted else element
+    columns = source.random() < 0.4
     strides = (1, extents[0]) if columns else (extents[1], 1)
-    array = random_array(build, element, (extents[0] * extents[1],), bound)
-    base = build.parameter(tile_type(f"ptr<{element}>"), array)
-    view = make_view(build, base, element, shape, extents, strides, (0, 1), shape, "zero")
+    array = random_array(build, stored, (extents[0] * extents[1],), bound)
+    base = build.parameter(tile_type(f"ptr<{stored}>"), array)
+    view = make_view(build, base, stored, shape, tuple(extents), strides, (0, 1), shape, "zero")
     zero = build.constant("i32", 0)
-    index = [counter if dim == axis else zero for dim in range(2)]
-    result, token = build.value(element, shape, bound), build.name()
+    index = [counter if is_counted else zero for is_counted in counted]
+    result, token = build.value(stored, shape, bound), build.name()
     text = f"{result.name}, {token} = load_view_tko weak {view.name}[{index[0].name}, {index[1].name}] : "
     text += f"{view.type}, tile<i32> -> {result.type}, token"
 
     def run(environment: Environment) -> None:
         array = environment.memory[base]
         tensor = array.reshape(extents[::-1]).T if columns else array.reshape(extents)
+        tile = np.zeros(shape, tensor.dtype)
         starts = [int(environment[one]) * extent for one, extent in zip(index, shape, strict=True)]
         part = tensor[starts[0] : starts[0] + shape[0], starts[1] : starts[1] + shape[1]]
-        environment[result] = np.ascontiguousarray(part)
+        tile[: part.shape[0], : part.shape[1]] = part
+        environment[result] = tile
 
     build.add(Step(text, run, [result], index))
-    return result
+    if not is_converted:
+        return result
+    operand = build.value(element, shape, bound)
+    dtype = ELEMENTS[element].dtype
+    text = f"ftof {{0}} : {result.type} -> {operand.type}"
+    return build.compute(text, operand, [result], lambda array: array.astype(dtype))
