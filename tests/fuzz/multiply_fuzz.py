@@ -31,12 +31,12 @@ class MultiplyCase(Case):
     TILES = (NumpyTiles, WideTiles)
 
     def arguments(self) -> dict[str, Any]:
-        """New arguments by name; operands are integers of at most SMALL."""
+        """New arguments by name; operands, and the result before, are integers of at most SMALL."""
         random = np.random.default_rng(self.seed)
         shapes = {"A": (EXTENT, EXTENT), "B": (EXTENT, EXTENT), "H": (EXTENT, EXTENT)}
         values = {name: random.integers(-SMALL, SMALL + 1, shape) for name, shape in shapes.items()}
         values["P"], values["D"] = random.integers(0, 16, (EXTENT,)), np.zeros(1)
-        values["C"] = np.zeros((self.slots * CELL, self.cells * CELL))
+        values["C"] = random.integers(-SMALL, SMALL + 1, (self.slots * CELL, self.cells * CELL))
         types = {"A": self.array, "B": self.array, "H": "float32", "P": "int32", "D": "int32", "C": self.accumulator}
         arrays = {name: value.astype(types[name]) for name, value in values.items()}
         for name in ("A", "B", "H", "C"):

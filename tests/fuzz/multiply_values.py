@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 BLOCKS = 2
@@ -68,8 +68,8 @@ class ValueWriter:
         self.kind = random.choice(KINDS)
         self.is_integer = self.kind.accumulator == "int32"
         # The last rows and columns that the arrays A, B and H do not have.
-        is_ragged = random.random() < 0.3
-        self.missing = (random.choice((0, *MISSING)), random.choice((0, *MISSING))) if is_ragged else (0, 0)
+        is_ragged, last = random.random() < 0.4, [random.choice(MISSING), random.choice(MISSING)]
+        self.missing = random.choice(((last[0], last[1]), (last[0], 0), (0, last[1]))) if is_ragged else (0, 0)
         self.lines: list[str] = []
         self.tiles: list[Tile] = []
         self.numbers = ["n0", "n1"]
@@ -137,6 +137,9 @@ class ValueWriter:
         numbers = [number or self.random.choice(self.numbers), str(self.random.randrange(4))]
         if self.random.random() < 0.5:
             numbers.reverse()
+        if self.random.random() < (0.4 if shape[0] == shape[1] else 0.1):
+            # A tile on the diagonal: both positions are one number if it is square.
+            numbers[1] = numbers[0]
         row, column = (f"{n} % {EXTENT // extent}" for n, extent in zip(numbers, shape, strict=True))
         return f"ct.load({array}, ({row}, {column}), {shape}{self.padding})"
 
@@ -167,7 +170,31 @@ class ValueWriter:
         # The slots of a high tile are counted in its own rows.
         text = f"({slot}) * {rows}" if rows > 1 else slot
         column = f"{self.cell} * {columns}" if columns > 1 else self.cell
-        self.line(indent, f"ct.store(C, ({text}, {column}), {tile.name}.astype(C.dtype))")
+        place, value = f"({text}, {column})", f"{tile.name}.astype(C.dtype)"
+        # The stores of large tiles are divided.
+        if self.random.random() < (0.4 if tile.elements >= 8192 else 0.2):
+            value = f"{value} + {self.overwritten(indent, place, tile)}"
+        self.line(indent, f"ct.store(C, {place}, {value})")
+        if self.random.random() < 0.05:
+            self.store_tile(indent, self.loaded_again(indent, place, tile))
+
+    def overwritten(self, indent: str, place: str, tile: Tile) -> str:
+        """The elements that the next store overwrites, which may also be loaded twice, turned, or stored elsewhere."""
+        kind = self.random.choice(("once", "once", "once", "twice", "transposed", "stored"))
+        old = self.loaded_again(indent, place, tile)
+        if kind == "transposed" and tile.shape[0] == tile.shape[1]:
+            return f"{self.reduced(old.name)} + {self.reduced(f'ct.permute({old.name}, (1, 0))')}"
+        if kind == "twice":
+            return f"{self.reduced(old.name)} + {self.reduced(self.loaded_again(indent, place, tile).name)}"
+        if kind == "stored":
+            self.store_tile(indent, old)
+        return self.reduced(old.name)
+
+    def loaded_again(self, indent: str, place: str, tile: Tile) -> Tile:
+        """The elements of a result that a tile is, or was, stored to."""
+        name = self.name()
+        self.line(indent, f"{name} = ct.load(C, {place}, {tile.shape}{self.padding})")
+        return replace(tile, name=name, element=self.kind.accumulator)
 
     # Numbers.
 
@@ -181,10 +208,23 @@ class ValueWriter:
         return self.random.choice(("n0", "n1")) if kind == "argument" else self.random.choice(self.numbers)
 
     def condition(self) -> str:
+        if self.counters and self.random.random() < 0.4:
+            return self.condition_of_counter()
         number = self.random.choice(self.numbers)
         if self.random.random() < 0.3:
             number = f"ct.load(P, (({number}) % 16,), ())"
         return f"{number} {self.random.choice(('% 2 == 0', '% 2 == 1', '> 1', '< 2'))}"
+
+    def condition_of_counter(self) -> str:
+        """A condition on the counter of the innermost loop that changes in one iteration, or in two."""
+        i, n = self.counters[-1], self.random.choice([*self.numbers, str(self.random.randrange(ITERATIONS))])
+        wordings = (
+            f"{i} >= {n}", f"({i} + 1) * 16 > {n} * 16", f"{i} * -3 > 2 - {n} * 3", f"{n} - {i} <= 1", f"-{i} < -{n}",
+            f"({i} * 16 + 31) // 32 > {n}", f"{n} * 64 < {i} * 64 + 63", f"ct.minimum({i}, 1) >= {n}", f"{i} == {n}",
+            f"2 * {i} - 1 < {n}", f"5 - ({i} + 1) // 2 <= {n} + 3", f"({i} - {n}) * 8 - 1 >= 0",
+        )  # fmt: skip
+        texts = self.random.sample(wordings, self.random.choice((1, 1, 1, 2)))
+        return f" {self.random.choice(('and', 'or'))} ".join(texts)
 
     def repeats(self) -> int:
         return int(ITERATIONS ** len(self.counters))

@@ -12,7 +12,10 @@ MASKED = -3
 
 @dataclass(frozen=True)
 class Attention:
-    """The names of the values of an attention: `shape` is rows, width and keys; `earlier` are carried weights."""
+    """The names of the values of an attention: `shape` is rows, width and keys; `earlier` are carried weights.
+
+    Keys that are `shared` are the values, too.
+    """
 
     q: str
     largest: str
@@ -20,23 +23,28 @@ class Attention:
     acc: str
     shape: tuple[int, int, int]
     earlier: str | None
+    shared: bool = False
 
 
 class AttentionWriter(ValueWriter):
     """Writes attention over floats."""
 
-    def write_attention(self, indent: str) -> None:
-        """Its loops, and stores of its accumulator and sums."""
+    def write_attention(self, indent: str, *, is_alone: bool = False) -> None:
+        """Its loops, and stores of its accumulator and sums; it is wide if it is all of the kernel."""
         # The rows of 256 are two chains of multiplies.
-        rows = self.random.choice((64, 64, 128, 256))
+        rows = self.random.choice((64, 64, 64, 128, 128, 256, 16))
         width = self.random.choice((32, 32, 64, 64, 64, 128, 256 if rows <= 128 else 128))
         keys = self.random.choice((32, 32, 64, 64, 128))
+        if is_alone:
+            rows, width, keys = self.random.choice((64, 128, 128)), 256, self.random.choice((64, 128))
         q = self.operand(indent, "A", (rows, width), self.random.choice(self.numbers))
         largest, total, acc = (self.name() for _ in range(3))
         self.line(indent, f"{largest} = ct.full(({rows}, 1), {MASKED}, dtype=ct.float32)")
         self.line(indent, f"{total} = ct.full(({rows}, 1), 0, dtype=ct.float32)")
         self.line(indent, f"{acc} = ct.full(({rows}, {width}), 0, dtype=ct.float32)")
-        state = Attention(q, largest, total, acc, (rows, width, keys), self.earlier_weights(indent, rows, keys))
+        earlier = None if is_alone else self.earlier_weights(indent, rows, keys)
+        is_shared = earlier is None and self.random.random() < (0.6 if is_alone else 0.15)
+        state = Attention(q, largest, total, acc, (rows, width, keys), earlier, is_shared)
         for bounds, mask in self.attention_loops():
             j = self.name()
             self.line(indent, f"for {j} in range({bounds}):")
@@ -47,6 +55,8 @@ class AttentionWriter(ValueWriter):
         self.store_tile(indent, result)
         if result.elements <= LARGEST // 2:
             self.tiles.append(result)
+        if is_alone and self.random.random() < 0.7:
+            return
         sums = self.name()
         self.line(indent, f"{sums} = ct.broadcast_to({total}, ({rows}, 16))")
         self.store_tile(indent, Tile(sums, (rows, 16), "float32", result.bound))
@@ -77,17 +87,24 @@ class AttentionWriter(ValueWriter):
         exit_place = self.random.choice(places) if self.random.random() < 0.2 else ""
         if exit_place == "keys":
             self.leave_attention(indent)
-        k = self.operand(indent, "B", (width, keys), j)
-        is_early = state.earlier is not None or self.random.random() < 0.4
+        is_early = state.shared or state.earlier is not None or self.random.random() < 0.4
         v = self.operand(indent, "B", (keys, width), j) if is_early else ""
+        k = self.name() if state.shared else self.operand(indent, "B", (width, keys), j)
+        if state.shared:
+            self.line(indent, f"{k} = ct.permute({v}, (1, 0))")
         if state.earlier is not None:
             self.line(indent, f"{state.acc} = ct.mma({state.earlier}, {v}, {state.acc})")
         product = f"ct.mma({state.q}, {k}, ct.full(({rows}, {keys}), 0, dtype=ct.float32))"
         self.line(indent, f"{scores} = {self.reduced(product)}")
-        if mask:
-            kept = self.kept(mask, j, rows, keys)
+        for kind in filter(None, (mask, self.random.choice((*[""] * 6, "length", "causal")))):
+            kept = self.kept(kind, j, rows, keys)
             masked = f"ct.full(({rows}, {keys}), {MASKED}, dtype=ct.float32)"
-            self.line(indent, f"{scores} = ct.where({kept}, {scores}, {masked})")
+            inside = indent
+            if self.random.random() < 0.4:
+                # Some iterations have no mask.
+                self.line(indent, f"if {self.condition_of_counter()}:")
+                inside = indent + "    "
+            self.line(inside, f"{scores} = ct.where({kept}, {scores}, {masked})")
         self.line(indent, f"{peak} = ct.maximum({state.largest}, ct.max({scores}, 1, keepdims=True))")
         if exit_place == "weights":
             self.leave_attention(indent)

@@ -9,6 +9,7 @@ import numpy as np
 from compiler_settings import random_omissions
 from elements import INTEGERS
 from program_text import Environment, Program, Region, Shape, Value
+from random_conditions import Counter, counter_condition
 from random_memory import store
 from random_program import (
     MAXIMUM_ITERATIONS,
@@ -105,6 +106,8 @@ def _next(build: Builder, old: Value) -> Value:
 
 def _condition(build: Builder, state: list[Value]) -> Value:
     """A condition on bits of the first value of the state, true in about half of the cases."""
+    if build.counters and build.source.random() < 0.3:
+        return counter_condition(build)
     if build.source.random() < 0.2:
         return build.random_value("i1", (), 2)
     mask = build.source.choice((1, 2, 3, 4, 6))
@@ -154,12 +157,11 @@ def _for(build: Builder, state: list[Value], scope: _Scope) -> list[Value]:
         source.random() < 0.4,
         source.randrange(MAXIMUM_ITERATIONS + 1),
     )
-    lower, upper, step = (
-        scalar_of(build, element, number) for number in loop_bounds(build, element, is_unsigned, iterations)
-    )
+    bounds = loop_bounds(build, element, is_unsigned, iterations)
+    lower, upper, step = (scalar_of(build, element, number) for number in bounds)
     initial = [build.constant("i32", 0), *state]
     counter, inner, results = build.value(element, ()), new_values(build, initial), new_values(build, initial)
-    with Inside(build, "continue", [counter, *inner]) as block:
+    with Inside(build, "continue", [counter, *inner], Counter.of(counter, range(*bounds))) as block:
         following = incremented(build, inner[0])
         slot, slots = slots_in_loop(build, inner[0], scope.slot, scope.slots)
         body = _Scope(("continue",), following, slot, slots, scope.nested)

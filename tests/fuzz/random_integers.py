@@ -26,7 +26,7 @@ _INTEGER_OPERATIONS: dict[str, Callable] = {
     "xori": np.bitwise_xor,
     "mulhii": high_product,
 }
-_PREDICATES: dict[str, Callable] = {
+PREDICATES: dict[str, Callable] = {
     "equal": np.equal,
     "not_equal": np.not_equal,
     "less_than": np.less,
@@ -34,6 +34,15 @@ _PREDICATES: dict[str, Callable] = {
     "greater_than": np.greater,
     "greater_than_or_equal": np.greater_equal,
 }
+# Divisions by positive divisors.
+DIVISIONS: list[tuple[str, str, Callable]] = [
+    ("divi", " signed rounding<negative_inf>", np.floor_divide),
+    ("divi", " signed rounding<positive_inf>", lambda a, b: -np.floor_divide(-a.astype(object), b.astype(object))),
+    ("divi", " signed", lambda a, b: a // b + ((a % b != 0) & (a < 0))),
+    ("divi", " unsigned", lambda a, b: (unsigned(a) // unsigned(b)).view(a.dtype)),
+    ("remi", " signed", np.fmod),
+    ("remi", " unsigned", lambda a, b: (unsigned(a) % unsigned(b)).view(a.dtype)),
+]
 
 
 def integer(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
@@ -82,22 +91,8 @@ def _shifted(build: Builder, left: Value, amount: Value) -> Value:
 
 def _divided(build: Builder, left: Value, right: Value) -> Value:
     """A division by a positive divisor."""
-    dtype = ELEMENTS[left.element].dtype
-    kind = build.source.randrange(6)
-    if kind == 0:
-        return build.binary("divi", left, right, np.floor_divide, None, " signed rounding<negative_inf>")
-    if kind == 1:
-        ceiling = lambda a, b: -np.floor_divide(-a.astype(object), b.astype(object))  # noqa: E731
-        return build.binary("divi", left, right, ceiling, None, " signed rounding<positive_inf>")
-    if kind == 2:
-        return build.binary("divi", left, right, lambda a, b: a // b + ((a % b != 0) & (a < 0)), None, " signed")
-    if kind == 3:
-        return build.binary(
-            "divi", left, right, lambda a, b: (unsigned(a) // unsigned(b)).view(dtype), None, " unsigned"
-        )
-    if kind == 4:
-        return build.binary("remi", left, right, np.fmod, None, " signed")
-    return build.binary("remi", left, right, lambda a, b: (unsigned(a) % unsigned(b)).view(dtype), None, " unsigned")
+    name, modifier, function = build.source.choice(DIVISIONS)
+    return build.binary(name, left, right, function, None, modifier)
 
 
 def integer_converted(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
@@ -127,8 +122,8 @@ def integer_from_float(build: Builder, element: str, shape: Shape, depth: int, b
 
 def compared(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
     result = build.value("i1", shape)
-    name = build.source.choice(list(_PREDICATES))
-    function = _PREDICATES[name]
+    name = build.source.choice(list(PREDICATES))
+    function = PREDICATES[name]
     if build.source.random() < 0.6:
         kind = build.source.choice(INTEGERS)
         left, right = build.random_value(kind, shape, depth), build.random_value(kind, shape, depth)

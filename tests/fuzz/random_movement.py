@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 from program_text import Shape, Value, larger_bound
+from random_conditions import counter_condition
 from random_narrow import is_possible
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def moved(build: Builder, element: str, shape: Shape, depth: int, bound: int | N
             inner[source] = shape[dim]
         return build.permute(build.random_value(element, tuple(inner), depth, bound), order)
     if kind == "reshape":
-        return build.reshape(build.random_value(element, _reshaped(build.source, shape), depth, bound), shape)
+        return build.reshape(build.random_value(element, reshaped(build.source, shape), depth, bound), shape)
     if kind == "broadcast" and rank:
         narrow = tuple(1 if build.source.random() < 0.5 else extent for extent in shape)
         return (
@@ -73,7 +74,7 @@ def _extracted(build: Builder, element: str, shape: Shape, depth: int, bound: in
     return build.compute(text, result, [larger, *indices], function)
 
 
-def _reshaped(source: random.Random, shape: Shape) -> Shape:
+def reshaped(source: random.Random, shape: Shape) -> Shape:
     """Another shape with the same number of elements."""
     extents = list(shape)
     for _ in range(source.randrange(1, 3)):
@@ -94,7 +95,12 @@ def _reshaped(source: random.Random, shape: Shape) -> Shape:
 def selected(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
     if element == "f4E2M1FN":
         return None
-    condition = build.random_value("i1", shape, depth)
+    if build.counters and build.source.random() < 0.4:
+        condition = build.splat_of(counter_condition(build), shape)
+        if build.source.random() < 0.3:
+            condition = build.binary("andi", condition, build.random_value("i1", shape, depth), np.logical_and)
+    else:
+        condition = build.random_value("i1", shape, depth)
     left, right = build.random_value(element, shape, depth, bound), build.random_value(element, shape, depth, bound)
     result = build.value(element, shape, larger_bound(left, right))
     text = f"select {{0}}, {{1}}, {{2}} : {condition.type}, {result.type}"

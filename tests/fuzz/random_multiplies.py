@@ -59,7 +59,7 @@ class _Writer(AttentionWriter):
         self.line("", "def kernel(A, B, H, P, D, C, n0: int, n1: int):")
         self.line("    ", "block = ct.bid(0)")
         indent, cells, order = "    ", BLOCKS, ""
-        kind = self.random.choice(("once",) * 7 + ("strided", "strided", "counted", "tiles", "tiles"))
+        kind = self.random.choice(("once",) * 7 + ("strided", "tiles", "attention") * 2 + ("counted",))
         if kind == "strided":
             self.line(indent, f"for t in range(block, {self.random.choice(('3', 'n0 + 1'))}, ct.num_blocks(0)):")
         elif kind == "tiles":
@@ -70,11 +70,13 @@ class _Writer(AttentionWriter):
             order = self.random.choice(("", ", memory_order=ct.MemoryOrder.RELAXED"))
             self.line(indent, f"t = ct.atomic_add(D, 0, 1{order})")
             self.line(indent, f"while t < {self.random.choice(('3', 'n0 + 1'))}:")
-        if kind != "once":
+        if kind not in ("once", "attention"):
             cells = TILES if kind == "tiles" else ITERATIONS
             indent, self.cell, self.can_return = "        ", "t", False
             self.numbers.append("t")
-        if kind == "tiles":
+        if kind == "attention" and not self.is_integer:
+            self.write_attention(indent, is_alone=True)
+        elif kind in ("tiles", "attention"):
             self.tile_of_product(indent)
         else:
             self.body(indent, self.random.choice((1, 2, 2)), self.random.choice((2, 3, 5)))
@@ -107,7 +109,7 @@ class _Writer(AttentionWriter):
 
     def multiply(self, indent: str, depth: int) -> None:
         """A product, usually over several tiles of K, whose operands may be results of other products."""
-        rows = self.random.choice((64, 64, 64, 128, 128, 256))
+        rows = self.random.choice((64, 64, 64, 128, 128, 256, self.random.choice((8, 16, 32))))
         acc = self.start(indent, (rows, self.random.choice((16, 32, 64, 64, 128, 128, 256 if rows < 256 else 64))))
         if self.random.random() < 0.7:
             counter = self.name()
@@ -218,6 +220,8 @@ class _Writer(AttentionWriter):
         if self.random.random() < 0.15:
             # The deeper ones are divided if little shared memory is left.
             depth = self.random.choice((128, 256))
+        elif 32 <= rows <= 128 and self.random.random() < 0.2:
+            depth = rows
         left = self.operand(indent, "A", (rows, depth), number)
         return left, self.operand(indent, "B", (depth, columns), number), depth * SMALL * SMALL
 

@@ -63,7 +63,7 @@ def is_possible(element: str, shape: Shape) -> bool:
 def narrow_constant(build: Builder, element: str, shape: Shape) -> Value:
     """Equal elements; Tile IR has no constants of i4."""
     if element == "i4":
-        return _cut(build, build.constant("i8", build.source.randrange(-128, 128), shape))
+        return cut(build, build.constant("i8", build.source.randrange(-128, 128), shape))
     code = build.source.randrange(len(VALUES[element]))
     return constant_of_code(build, element, code, shape)
 
@@ -161,14 +161,14 @@ def narrow_from_narrow(build: Builder, element: str, shape: Shape, depth: int, b
         return None
     value = build.random_value("i8" if element != "i4" else build.source.choice(INTEGERS), shape, depth)
     if element == "i4":
-        return _cut(build, value)
+        return cut(build, value)
     result = build.value(element, shape)
     dtype = ELEMENTS[element].dtype
     text = f"bitcast {{0}} : {value.type} -> {result.type}"
     return build.compute(text, result, [value], lambda array: np.ascontiguousarray(array).view(dtype))
 
 
-def _cut(build: Builder, value: Value) -> Value:
+def cut(build: Builder, value: Value) -> Value:
     """The low 4 bits of integers."""
     result = build.value("i4", value.shape)
     text = f"trunci {{0}} : {value.type} -> {result.type}"

@@ -8,9 +8,11 @@ import numpy as np
 from compiler_settings import random_omissions
 from elements import ELEMENTS, INTEGERS, NARROW
 from program_text import Block, EarlyExit, Environment, Program, Region, Shape, Step, Value, tile_type
+from random_conditions import Counter, counter_condition
 from random_memory import make_view, random_array, store
 from random_narrow import is_possible
 from random_reductions import MULTIPLIES, multiplied
+from random_special import store_special
 from random_values import Builder
 
 STORED = ("i1", "i8", "i16", "i32", "i64", "f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2", *NARROW)
@@ -24,7 +26,8 @@ def random_program(seed: int) -> Program:
     build = Builder(seed)
     source = build.source
     for _ in range(source.choice((1, 1, 2, 3))):
-        source.choice((_store_value, _store_value, _for, _for, _if, _loop, _multiply, _multiply_in_loop))(build, 2)
+        kinds = (*[_store_value, _for] * 2, _if, _loop, _multiply, _multiply_in_loop)
+        (store_special if source.random() < 0.1 else source.choice(kinds))(build, 2)
     without = random_omissions(Random(f"omissions {seed}"))
     return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums, without)
 
@@ -61,24 +64,31 @@ def _store_value(build: Builder, depth: int, slot: Value | None = None, slots: i
 def _statement(build: Builder, depth: int, slot: Value | None, slots: int) -> None:
     if depth > 0 and build.source.random() < 0.4:
         build.source.choice((_for, _if, _loop))(build, depth - 1, slot, slots)
+    elif build.source.random() < 0.08:
+        store_special(build, depth, slot, slots)
     else:
         _store_value(build, depth, slot, slots)
 
 
 class Inside:
-    """A context in which steps are added to a new block, with a new scope."""
+    """A context in which steps are added to a new block, with a new scope; the block of a `for` has a counter."""
 
-    def __init__(self, build: Builder, end: str, values: list[Value] = []) -> None:  # noqa: B006
+    def __init__(
+        self, build: Builder, end: str, values: list[Value] = [], counter: Counter | None = None  # noqa: B006
+    ) -> None:
         self._build, self.block, self._values = build, Block(end=end), values
+        self._counters = [] if counter is None else [counter]
 
     def __enter__(self) -> Block:
         self._build.blocks.append(self.block)
         self._build.scopes.append(list(self._values))
+        self._build.counters += self._counters
         return self.block
 
     def __exit__(self, *_: object) -> None:
         self._build.blocks.pop()
         self._build.scopes.pop()
+        del self._build.counters[len(self._build.counters) - len(self._counters) :]
 
 
 def _carried(build: Builder) -> list[Value]:
@@ -110,13 +120,12 @@ def _for(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) 
     source = build.source
     element, iterations = source.choice(INTEGERS), source.randrange(MAXIMUM_ITERATIONS + 1)
     is_unsigned = source.random() < 0.4
-    lower, upper, step = (
-        scalar_of(build, element, number) for number in loop_bounds(build, element, is_unsigned, iterations)
-    )
+    bounds = loop_bounds(build, element, is_unsigned, iterations)
+    lower, upper, step = (scalar_of(build, element, number) for number in bounds)
     initial = [build.constant("i32", 0), *_carried(build)]
     counter = build.value(element, ())
     inner = new_values(build, initial)
-    with Inside(build, "continue", [counter, *inner]) as block:
+    with Inside(build, "continue", [counter, *inner], Counter.of(counter, range(*bounds))) as block:
         inner_slot, inner_slots = slots_in_loop(build, inner[0], slot, slots)
         for _ in range(source.choice((0, 1, 1, 2))):
             _statement(build, depth, inner_slot, inner_slots)
@@ -164,10 +173,7 @@ def scalar_of(build: Builder, element: str, number: int) -> Value:
         build.add(Step(text, lambda env: env.__setitem__(result, env.memory[base][0].reshape(())), [result]))
         return result
     if kind == 1:
-        name = build.parameter(tile_type(element), signed)
-        result, zero = build.value(element, ()), build.constant(element, 0)
-        array = np.array(signed, ELEMENTS[element].dtype)
-        return build.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: array)
+        return build.argument(element, signed)
     return build.constant(element, signed)
 
 
@@ -224,6 +230,8 @@ def add_for(
 
 
 def _condition(build: Builder) -> Value:
+    if build.counters and build.source.random() < 0.5:
+        return counter_condition(build)
     return build.random_value("i1", (), 2)
 
 
@@ -369,13 +377,19 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
     rows, columns, inner_extent = _sizes(build)
     element = source.choice(INTEGERS)
     is_unsigned, iterations = source.random() < 0.3, source.randrange(MAXIMUM_ITERATIONS + 1)
-    bounds = tuple(scalar_of(build, element, number) for number in loop_bounds(build, element, is_unsigned, iterations))
+    numbers = loop_bounds(build, element, is_unsigned, iterations)
+    is_counted = source.random() < 0.5
+    if is_counted:
+        # Addresses depend on the counter alone.
+        element, numbers = "i32", (0, iterations, 1)
+    bounds = tuple(scalar_of(build, element, number) for number in numbers)
     initial = [build.constant("i32", 0), build.random_value(kind[1], (rows, columns), 1, kind[2])]
     counter, inner = build.value(element, ()), new_values(build, initial)
     total = MAXIMUM_ITERATIONS * inner_extent * kind[2] * kind[2] + kind[2]
-    with Inside(build, "continue", [counter, *inner]) as block:
-        left = _along_k(build, kind[0], (rows, inner_extent), kind[2], inner[0], 1)
-        right = _along_k(build, kind[0], (inner_extent, columns), kind[2], inner[0], 0)
+    with Inside(build, "continue", [counter, *inner], Counter.of(counter, range(*numbers))) as block:
+        number = counter if is_counted else inner[0]
+        left = _along_k(build, kind[0], (rows, inner_extent), kind[2], number, 1)
+        right = _along_k(build, kind[0], (inner_extent, columns), kind[2], number, 0)
         result = multiplied(build, kind, left, right, inner[1], total)
         if source.random() < 0.2:
             inner_slot, inner_slots = slots_in_loop(build, inner[0], slot, slots)
@@ -387,27 +401,47 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
 
 
 def _along_k(build: Builder, element: str, shape: Shape, bound: int, counter: Value, axis: int) -> Value:
-    """An operand in a loop over K: usually a load of the tile of the iteration, like in a matrix multiply."""
-    if build.source.random() < 0.3:
+    """An operand in a loop over K: usually a load of the tile of the iteration, like in a matrix multiply.
+
+    Both indices of a tile on the diagonal are the counter. The last tile may be partly outside, and is converted if
+    threads load it in another type.
+    """
+    source = build.source
+    if source.random() < 0.3:
         return _operand(build, element, shape, bound)
-    extents = tuple(extent * MAXIMUM_ITERATIONS if dim == axis else extent for dim, extent in enumerate(shape))
-    columns = build.source.random() < 0.4
+    is_diagonal = shape[0] == shape[1] and source.random() < 0.4
+    counted = (True, True) if is_diagonal else tuple(dim == axis for dim in range(2))
+    tiles = [MAXIMUM_ITERATIONS if is_counted else 1 for is_counted in counted]
+    extents = [extent * count for extent, count in zip(shape, tiles, strict=True)]
+    if source.random() < 0.6:
+        dim = source.choice([*range(2), *[dim for dim in range(2) if counted[dim]] * 2])
+        extents[dim] -= source.randrange(shape[dim])
+    is_converted = ELEMENTS[element].is_float and ELEMENTS[element].bits < 32 and source.random() < 0.3
+    stored = "f32" if is_converted else element
+    columns = source.random() < 0.4
     strides = (1, extents[0]) if columns else (extents[1], 1)
-    array = random_array(build, element, (extents[0] * extents[1],), bound)
-    base = build.parameter(tile_type(f"ptr<{element}>"), array)
-    view = make_view(build, base, element, shape, extents, strides, (0, 1), shape, "zero")
+    array = random_array(build, stored, (extents[0] * extents[1],), bound)
+    base = build.parameter(tile_type(f"ptr<{stored}>"), array)
+    view = make_view(build, base, stored, shape, tuple(extents), strides, (0, 1), shape, "zero")
     zero = build.constant("i32", 0)
-    index = [counter if dim == axis else zero for dim in range(2)]
-    result, token = build.value(element, shape, bound), build.name()
+    index = [counter if is_counted else zero for is_counted in counted]
+    result, token = build.value(stored, shape, bound), build.name()
     text = f"{result.name}, {token} = load_view_tko weak {view.name}[{index[0].name}, {index[1].name}] : "
     text += f"{view.type}, tile<i32> -> {result.type}, token"
 
     def run(environment: Environment) -> None:
         array = environment.memory[base]
         tensor = array.reshape(extents[::-1]).T if columns else array.reshape(extents)
+        tile = np.zeros(shape, tensor.dtype)
         starts = [int(environment[one]) * extent for one, extent in zip(index, shape, strict=True)]
         part = tensor[starts[0] : starts[0] + shape[0], starts[1] : starts[1] + shape[1]]
-        environment[result] = np.ascontiguousarray(part)
+        tile[: part.shape[0], : part.shape[1]] = part
+        environment[result] = tile
 
     build.add(Step(text, run, [result], index))
-    return result
+    if not is_converted:
+        return result
+    operand = build.value(element, shape, bound)
+    dtype = ELEMENTS[element].dtype
+    text = f"ftof {{0}} : {result.type} -> {operand.type}"
+    return build.compute(text, operand, [result], lambda array: array.astype(dtype))

@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 from elements import ELEMENTS, INTEGERS, LARGEST_BOUND, NARROW, PACKED
 from program_text import Block, Environment, Parameter, Shape, Step, Value, tile_type
+from random_bits import float_of_word_bits
+from random_conditions import Counter
 from random_floats import float_converted, float_from_integer, float_of_bits, floating
 from random_integers import compared, integer, integer_converted, integer_from_float, logical
 from random_memory import gathered, loaded
@@ -30,7 +32,10 @@ from random_sparse import sparsely_loaded
 _OF_KIND: dict[str, list[Callable[..., Value | None]]] = {
     "integer": [*[integer] * 4, integer_converted, integer_from_float, integer_from_narrow, repacked],
     "i1": [compared, compared, compared, logical, integer_converted, repacked],
-    "float": [*[floating] * 4, float_converted, float_from_integer, float_of_bits, float_from_narrow],
+    "float": [
+        *[floating] * 4, *[float_of_word_bits] * 2, float_converted, float_from_integer, float_of_bits,
+        float_from_narrow,
+    ],
     "narrow": [narrow_from_float, narrow_from_float, narrow_from_narrow, repacked],
 }
 
@@ -50,6 +55,8 @@ class Builder:
         self.parameters: list[Parameter] = []
         self.blocks: list[Block] = [Block(end="return")]
         self.scopes: list[list[Value]] = [[]]
+        # The counters of the loops around the current block.
+        self.counters: list[Counter] = []
         self.grid = self.source.choice((1, 1, 2, 3))
         self.sums = False
         self._names = 0
@@ -159,16 +166,19 @@ class Builder:
         if element == "i32" and kind == 0:
             return self.block_number()
         if element in INTEGERS and kind == 1 and ELEMENTS[element].bits >= 32:
-            number = self.source.randrange(-20, 100)
-            name = self.parameter(tile_type(element), number)
-            result = self.value(element, ())
-            array = np.full((), number, ELEMENTS[element].dtype)
-            # A parameter does not have the name of a value, so a sum with zero defines one.
-            zero = self.constant(element, 0)
-            return self.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: array)
+            return self.argument(element, self.source.randrange(-20, 100))
         if kind == 2:
             return gathered(self, element, (), bound)
         return self._splat(element, (), bound)
+
+    def argument(self, element: str, number: int) -> Value:
+        """A number that is an argument of the kernel."""
+        name = self.parameter(tile_type(element), number)
+        result = self.value(element, ())
+        array = np.full((), number, ELEMENTS[element].dtype)
+        # A parameter does not have the name of a value, so a sum with zero defines one.
+        zero = self.constant(element, 0)
+        return self.compute(f"addi {name}, {{0}} : {result.type}", result, [zero], lambda _: array)
 
     def block_number(self) -> Value:
         x, y, z = (self.value("i32", ()) for _ in range(3))

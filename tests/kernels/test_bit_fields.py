@@ -74,10 +74,11 @@ def unaligned_bytes(X, R):
 
 @ct.kernel
 def truncated_sums(X, R):
-    """Sums that integers of 16 bits hold and integers of 8 bits do not."""
+    """Sums that integers of 16 bits hold, truncated to 8 bits: some wrap, and one needs all bits and the sign."""
     x = ct.load(X, (0,), (COUNT,)).astype(ct.int16)
     ct.store(R, (0, 0), ((x & 0x7F) + 100).astype(ct.int8).astype(R.dtype)[None, :])
     ct.store(R, (1, 0), ((x & 15) + 120).astype(ct.int8).astype(R.dtype)[None, :])
+    ct.store(R, (2, 0), ((x & 0xFF) - 128).astype(ct.int8).astype(R.dtype)[None, :])
 
 
 @ct.kernel
@@ -158,7 +159,7 @@ def test_signed_bytes_inside_of_two_bytes_of_a_word(result: str, target: str) ->
 @pytest.mark.parametrize("result", FLOATS)
 def test_sums_wrap_when_they_are_truncated(result: str, target: str) -> None:
     x = np.arange(COUNT, dtype=np.int64)
-    expected = np.stack((wrapped((x & 0x7F) + 100), wrapped((x & 15) + 120)))
+    expected = np.stack((wrapped((x & 0x7F) + 100), wrapped((x & 15) + 120), x - 128))
     check(truncated_sums, x.astype(np.uint8).view(np.int8), expected, result, target)
 
 

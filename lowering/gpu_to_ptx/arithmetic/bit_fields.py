@@ -70,10 +70,9 @@ def record_bits(
 
 def _computed(field: BitField, name: str, number: int, width: int) -> BitField | None:
     """The bits after an operation; None if they are not bits of the word any more, or overflow."""
-    is_whole = field.bits == width
     if name in ("addi", "subi"):
         moved = replace(field, added=field.added + (number if name == "addi" else -number))
-        return moved if not is_whole and field.zeros == 0 and _is_exact(moved, width) else None
+        return moved if field.zeros == 0 and _is_exact(moved, width) else None
     number &= (1 << width) - 1
     if field.added:
         return None
@@ -98,9 +97,12 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
 
 
 def _is_exact(field: BitField, width: int) -> bool:
-    """Whether a signed integer of `width` bits has all values of a field without zeros below its bits."""
+    """Whether a signed integer of `width` bits has all values of a field without zeros below its bits.
+
+    A field of all bits is signed or unsigned as its user reads it, so nothing is added to it.
+    """
     low, high = field.bounds
-    return -(1 << width - 1) <= low and high < 1 << width - 1
+    return field.bits < width and -(1 << width - 1) <= low and high < 1 << width - 1
 
 
 def record_resized(
