@@ -5,8 +5,9 @@
                                          %x = extract %rows[0];  ..;  %x = extract %rows[1];  .. }
         for t in n - n % 4 .. n { %x = load_view_tko %v[%t] : 1x64;  .. }
 
-Each iteration waits for the one before it, so that threads wait for memory in each, and TMA issues copies of short rows
-slower than memory reads them. The tiles of view %w overlap: an index counts single rows.
+Each iteration waits for the one before it, so that threads wait for memory in each. TMA issues copies of short rows
+slower than memory reads them, and four slots of longer ones are few iterations ahead. The tiles of view %w overlap: an
+index counts single rows.
 """
 
 from __future__ import annotations
@@ -25,7 +26,6 @@ from tilec.lowering.kernel_hints import REMAINING_LOAD, REPEATED_STORE
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.plan.matrix.row_loads import (
     SLOT_LIMIT_BYTES,
-    row_map,
     row_maps,
     slot_bytes,
     tma_row_map,
@@ -111,8 +111,6 @@ def _group_rows_of(
     """Loads the rows of a loop together, perhaps those of several iterations; returns the tiles that have them."""
     body, order = loop.body.blocks[0], _order(entry)
     rows = list(_rows(body, target, order))
-    if not any(isinstance(row_map(row.load, target, order), str) for row in rows):
-        return []
     groups, steps = _groups(rows), [row for row in rows if row.base == body.arguments[0]]
     if not groups and (iterations := _iterations(loop, steps, device)):
         _repeat(loop, iterations, stores)
