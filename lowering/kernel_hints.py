@@ -21,6 +21,11 @@ EACH_WARP = "tilec.each_warp"
 
 # On loads of Tile IR: the number of the load that was repeated for several taps. One ring has their tiles in turn.
 REPEATED_LOAD = "tilec.repeated_load"
+# On loads of Tile IR, of a loop that has the iterations after groups of several: they are too few to load ahead.
+REMAINING_LOAD = "tilec.remaining_load"
+# On stores of Tile IR: the number of the store of a loop that was repeated for several iterations, each of which writes
+# a tile of its own.
+REPEATED_STORE = "tilec.repeated_store"
 
 
 def kernel_hint(kernel: Any, name: str) -> int | None:

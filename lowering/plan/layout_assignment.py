@@ -127,6 +127,9 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
         layouts.propose(multiply.lhs.value, multiply.lhs.register_layout)
         if multiply.metadata_layout is not None:
             layouts.propose(op.metadata, multiply.metadata_layout)
+    elif name == "cuda_tile.extract" and op.source in plan.folded and ring_tiles:
+        row = op.result
+        layouts.propose(row, whole_bytes(row.type, warps, row.type.rank - 1, _widest_vector(row)))
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
@@ -170,7 +173,9 @@ def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
 
 
 def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
-    """Whether threads load a tile that only broadcasts read, directly or after elementwise operations."""
+    """Whether threads load a tile, or a row of one, that only broadcasts read, directly or after other operations."""
+    if op.operation.name == "cuda_tile.extract":
+        return op.source in plan.folded and _is_repeated(op.result)
     if op.operation.name != "cuda_tile.load_view_tko":
         return False
     tile = op.operation.results[0]

@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.prefetch import PrefetchOp
 from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
-from tilec.lowering.kernel_hints import tma_refusal
+from tilec.lowering.kernel_hints import REMAINING_LOAD, tma_refusal
 from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, refusal_of_operand
 from tilec.lowering.plan.matrix.operand_source import load_location
@@ -73,6 +73,8 @@ def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target
         tile = op.operation.results[0]
         if tile in plan.loads:
             return _gather_reason(op)
+        if REMAINING_LOAD in op.attributes:
+            return None
         otherwise = plan.refusals.get(tile) or refusal_of_operand(op, plan)
         return f"the load does not use TMA: {_view_reason(op, use_tma, target) or otherwise}"
     if name in _STORES:

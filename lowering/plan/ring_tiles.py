@@ -31,6 +31,8 @@ _INNER_SLOTS = 4
 _CONVERTED = "threads load ahead the elements that they convert and store as an operand of a multiply"
 # For barriers, and for the exchange of elements between threads, which the plan does not know.
 _RESERVED_BYTES = 16384
+# For barriers alone.
+_LEAST_RESERVED_BYTES = 2048
 
 
 def plan_ring_tiles(
@@ -142,8 +144,13 @@ def staging_limit(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy:
     if not plan.multiplies:
         return STAGING_LIMIT_BYTES
     room = shared_room(plan, entry, target, occupancy)
-    largest = max(map(slot_bytes, _stored_operands(plan)), default=0)
-    return min(STAGING_LIMIT_BYTES, max(room.free - room.rings - _RESERVED_BYTES, largest, SLICE_BYTES))
+    largest, left = max(map(slot_bytes, _stored_operands(plan)), default=0), room.free - room.rings
+    least = SLICE_BYTES
+    if any(_staged_bytes(entry)):
+        # A loop around that of the multiplies loads the operands of its next iteration while a slice is stored.
+        of_others = target.shared_bytes - target.shared_bytes // occupancy
+        least = min(least, left + of_others - _LEAST_RESERVED_BYTES)
+    return min(STAGING_LIMIT_BYTES, max(left - _RESERVED_BYTES, largest, least))
 
 
 def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:

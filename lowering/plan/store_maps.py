@@ -13,13 +13,14 @@ from math import prod
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
+from tilec.dialect.walk import operations_named
 from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape, global_vector
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import in_loop
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, in_loop, is_tile, loops_around
 from tilec.lowering.tile.expand.expand_packed_views import PACKED_STORE_BITS
 from tilec.lowering.tile_to_gpu.access.alignment import (
     SECTOR_BYTES,
@@ -45,6 +46,8 @@ from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map, sto
 LINE_BYTES = 128
 _BITS_PER_BYTE = 8
 STAGING_LIMIT_BYTES = 65536
+# A thread stores in as many instructions as the staging buffer, its barriers and the store by TMA take.
+_MOST_ACCESSES = 8
 
 
 def store_maps(
@@ -135,18 +138,28 @@ def _is_stored_by_threads(store: ir.OpView, layout: LinearLayout) -> bool:
 def _is_small(store: ir.OpView, layout: LinearLayout, target: Target) -> bool:
     """Whether TMA would take longer to issue the store of a loop than memory to write it, and lanes store sectors.
 
-    Threads store it without the two barriers of a staging buffer.
+    Threads store it without the two barriers of a staging buffer. In a loop that carries tiles they store larger tiles
+    too, as all warps would wait in each iteration.
     """
     if not in_loop(store):
         return False
     type, device = store.view.type, device_of(target.name)
     dimension, vector = access_vector(store)
     bits = element_bits(type.element)
+    vector = 1 << len(global_vector(layout, dimension, vector))
+    if _carries_tiles(loops_around(store)[0]):
+        return len(set(layout.representatives)) <= _MOST_ACCESSES * vector
     if prod(type.tile_shape) * bits >= device.tma_issue_cycles * device.hbm_bytes_per_cycle * _BITS_PER_BYTE:
         return False
     distinct = replace(layout, lane=tuple(sorted(layout.lane, key=any, reverse=True)))
-    adjacent = _adjacent_elements(distinct, dimension, 1 << len(global_vector(layout, dimension, vector)))
+    adjacent = _adjacent_elements(distinct, dimension, vector)
     return adjacent * bits >= min(type.tile_shape[dimension] * bits, SECTOR_BYTES * _BITS_PER_BYTE)
+
+
+def _carries_tiles(loop: ir.Operation) -> bool:
+    """Whether threads alone compute tiles that an iteration of a loop passes to the next one."""
+    arguments = loop.regions[0].blocks[0].arguments
+    return any(map(is_tile, arguments)) and not operations_named(loop, MULTIPLIES)
 
 
 def _staging_swizzle(store: ir.OpView, layout: LinearLayout) -> str | None:

@@ -15,6 +15,7 @@ from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
+from tilec.lowering.plan.group_rows import group_rows
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
@@ -86,6 +87,10 @@ def _run_passes(
     # Parts of constants are constants, before stores are divided.
     names = (*(("simplify",) if is_divided else ()), *enabled(facts))
     run(module, names, evaluate=evaluate, facts=facts)
+    grouped = group_rows(module, target, given.tma)
+    if grouped is not module:
+        run(grouped, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
+        return grouped
     if fit_sparse_multiplies(module, target, given, remarks, LADDER[-1]):
         run(module, ("unbatch-multiplies", "split-tiles", *enabled(facts)), evaluate=evaluate, facts=facts)
     if fits_scaled_multiplies(module, target, options, LADDER[-1]):

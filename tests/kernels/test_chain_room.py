@@ -13,6 +13,7 @@ import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.errors import UnsupportedError
 from tilec.signature import Signature
 
 ZERO = ct.PaddingMode.ZERO
@@ -90,7 +91,13 @@ def test_few_rows_whose_operands_exceed_shared_memory(target):
 
 @pytest.mark.parametrize(
     ("heads", "tn", "length", "hints"),
-    [(64, 32, 50, {}), (64, 64, 70, {}), (64, 32, 50, {"num_ctas": 1}), (32, 128, 140, {})],
+    [
+        (64, 32, 50, {}),
+        (64, 64, 70, {}),
+        (64, 32, 50, {"num_ctas": 1}),
+        (128, 64, 70, {"num_ctas": 1}),
+        (32, 128, 140, {}),
+    ],
 )
 def test_latent_attention(target, random, heads, tn, length, hints):
     """The error: p and 1/sum are rounded to bf16 and f32, and the output is a mean of values, weighted by p."""
@@ -103,6 +110,12 @@ def test_latent_attention(target, random, heads, tn, length, hints):
     bound = (2**-8 + 2**-12) * np.abs(kv).max()
     for out, found in run_everywhere(latent_attention, (1,), args, (4, 5), target=target, hints=hints):
         assert np.abs(out - exact).max() < bound and np.abs(found - lse).max() < 2**-12
+
+
+def test_one_block_that_lacks_shared_memory(target):
+    """The operands of 128 rows and 128 keys exceed it: the error names the hint that excludes other blocks."""
+    with pytest.raises(UnsupportedError, match="or leave num_ctas=1 out: several CTAs may divide"):
+        compiled(128, 128, target, num_ctas=1)
 
 
 @pytest.mark.parametrize("tm", [64, 128])

@@ -30,6 +30,7 @@ from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
 from tilec.lowering.gpu.ir.enclosing import path_to
 from tilec.lowering.gpu.memory.memory_regions import largest_regions
+from tilec.lowering.kernel_hints import NUM_CTAS, kernel_hint
 from tilec.lowering.layout.scale_layout import ScaleLayout, is_scale_layout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES, SharedLayout, parse_shared_layout
 from tilec.lowering.layout.tensor_layout import TensorLayout, parse_tensor_layout
@@ -364,9 +365,11 @@ def check_shared_bytes(kernel: KernelOp, plan: SharedPlan, size_bytes: int, targ
     notes = largest_regions(kernel, plan, SHARED)
     if size_bytes > plan.scratch:
         notes.append(Note(f"{size_bytes - plan.scratch} bytes: scratch of reductions and layout conversions"))
+    is_whole = kernel_hint(kernel, NUM_CTAS) == 1
+    more = "fewer stages, or leave num_ctas=1 out: several CTAs may divide the tiles" if is_whole else "or fewer stages"
     raise UnsupportedError(
         f"the kernel needs {size_bytes} bytes of shared memory, {target.name} has {target.shared_bytes}: "
-        "use smaller tiles, or fewer stages",
+        f"use smaller tiles, {more}",
         source_location(kernel.operation.location),
         notes,
     )

@@ -1,4 +1,4 @@
-"""In loops of multiplies, tiles that threads load are loaded some iterations before they are used.
+"""In loops with multiplies or rings, tiles that threads load are loaded some iterations before they are used.
 
 before:   for i < n { x = load(i);  .. x .. }                 threads wait for memory in each iteration
 after:    x = load(0), y = load(1);  for i < n { .. x ..;  z = load(i + 2);  x, y = y, z }
@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import REGISTER_MULTIPLIES, TENSOR_CORE_OPERATIONS
-from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.dialect.tile_gpu.memory import FenceAsyncOp, StoreSharedOp
@@ -43,7 +43,7 @@ from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
 from tilec.remarks import Loss, Remark
 
-_MULTIPLIES = (*TENSOR_CORE_OPERATIONS, *REGISTER_MULTIPLIES)
+_WAITS = (*TENSOR_CORE_OPERATIONS, *REGISTER_MULTIPLIES, GetOp.OPERATION_NAME)
 # What converts a tile and stores it in a slot, and what follows.
 _STORES = tuple(op.OPERATION_NAME for op in (ConvertLayoutOp, ReshapeOp, PutBeginOp, StoreSharedOp))
 _SIGNALS = (FenceAsyncOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
@@ -117,11 +117,11 @@ def _loads_of(kernel: KernelOp, target: Target) -> list[_Loads]:
     found = [(role, loop, early) for role, loop in loops if (early := _early_loads(loop))]
     if not found:
         return []
-    multiplying, cycles = _loops_of_multiplies(kernel), LoopCycles(kernel, device_of(target.name))
+    waiting, cycles = _loops_that_wait(kernel), LoopCycles(kernel, device_of(target.name))
     loads = []
     for role, loop, early in found:
         step = constant_of(loop.operands[2])
-        if step is not None and step > 0 and cycles.names[loop] in multiplying:
+        if step is not None and step > 0 and cycles.names[loop] in waiting:
             period = cycles.of(cycles.names[loop]) * _blocks(kernel, target)
             wanted = _wanted(loop, early, period, target)
             loads.append(_Loads(role, loop, loop.regions[0].blocks[0], early, step, wanted))
@@ -137,10 +137,10 @@ def _is_innermost(loop: ir.Operation) -> bool:
     return not any(op.name in LOOPS for op in operations_inside(loop))
 
 
-def _loops_of_multiplies(kernel: KernelOp) -> set[str]:
-    """The names of the loops in whose body, in any role, tiles are multiplied."""
+def _loops_that_wait(kernel: KernelOp) -> set[str]:
+    """The names of the loops in whose body, in any role, tiles are multiplied, or threads wait for slots."""
     names = loop_names(kernel)
-    return {name for loop, name in names.items() if any(op.name in _MULTIPLIES for op in operations_inside(loop))}
+    return {name for loop, name in names.items() if any(op.name in _WAITS for op in operations_inside(loop))}
 
 
 def _blocks(kernel: KernelOp, target: Target) -> int:

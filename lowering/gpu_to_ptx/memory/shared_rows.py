@@ -31,11 +31,12 @@ def load_shared_rows(lowering: Lowering, operation: ir.Operation) -> None:
             operation, f"expected the numbers of rows in layout '{layout.keep(0)}', but got '{wanted}'"
         )
     access = _Rows(lowering, op, shared_layout(op.buffer.type), layout)
-    kind, values = element(op.result), dict[int, ir.Value]()
-    for group in vector_groups(layout.register_count, access.vector):
+    kind, values, first = element(op.result), dict[int, ir.Value](), layout.representatives
+    groups = vector_groups(layout.register_count, access.vector)
+    for group in (group for group in groups if first[group[0]] == group[0]):
         loaded = load(lowering, Access("shared", *access.address(group[0])), kind, len(group))
         values.update(zip(group, loaded, strict=True))
-    lowering.set(op.result, [values[register] for register in range(layout.register_count)])
+    lowering.set(op.result, [values[register] for register in first])
 
 
 @dataclass

@@ -31,7 +31,7 @@ from tilec.lowering.plan.matrix.operand_source import (
     values_behind,
 )
 from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
-from tilec.lowering.plan.matrix.row_loads import row_maps
+from tilec.lowering.plan.matrix.row_loads import row_dimension, row_maps
 from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
 from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile, stationary_tiles
@@ -166,7 +166,7 @@ class MatrixPlan:
     refusals: dict[ir.Value, str] = field(default_factory=dict)
     # The layouts of the TMA loads that are scale factors.
     scale_layouts: dict[ir.Value, ScaleLayout] = field(default_factory=dict)
-    # Tiles folded into multiplies: nothing reads them from registers.
+    # Tiles folded into multiplies, and those of which threads read single rows: nothing reads them from registers.
     folded: set[ir.Value] = field(default_factory=set)
     # The number of multiplies of each site.
     sites: Counter[_Site] = field(default_factory=Counter)
@@ -262,6 +262,8 @@ def _add_row_loads(plan: MatrixPlan, maps: dict[ir.Value, TensorMap | str]) -> N
             plan.refusals[tile] = map
         else:
             plan.loads[tile], plan.maps[tile] = [], map
+            if row_dimension(tile, map) is not None:
+                plan.folded.add(tile)
 
 
 def _add(plan: MatrixPlan, multiply: Multiply) -> None:

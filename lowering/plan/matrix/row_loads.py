@@ -15,7 +15,7 @@ from tilec.dialect.cuda_tile.type_rules import PADDING_VALUES
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
-from tilec.lowering.kernel_hints import tma_refusal
+from tilec.lowering.kernel_hints import REMAINING_LOAD, tma_refusal
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import Target
@@ -35,6 +35,7 @@ from tilec.lowering.tma.rules import MAX_BOX
 
 _LOAD = "cuda_tile.load_view_tko"
 _ENTRY = "cuda_tile.entry"
+_EXTRACT = "cuda_tile.extract"
 # The widest element of a tensor map, which makes the widest box of a row.
 _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Larger tiles leave fewer than three slots in shared memory.
@@ -59,7 +60,24 @@ def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> Tenso
     map = tma_row_map(load, target, order)
     if isinstance(map, str) or order is None:
         return map
-    return _refusal(load, order) or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
+    refusal = _refusal(load, order)
+    if refusal is None and row_dimension(load.operation.results[0], map) is not None:
+        # Threads would exchange the rows: a thread of several has one of each.
+        return _merged(load, map)
+    return refusal or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
+
+
+def row_dimension(tile: ir.Value, map: TensorMap) -> int | None:
+    """The dimension of a matrix, beside dimensions of one element, of which each use selects one row; or None."""
+    shape = tuple(tile.type.shape)
+    rows = [d for d, extent in enumerate(shape[:-1]) if extent > 1]
+    if map.contiguous != len(shape) - 1 or len(rows) != 1:
+        return None
+    selected = (*shape[: rows[0]], 1, *shape[rows[0] + 1 :])
+    users = [use.owner for use in tile.uses]
+    if not users or any(op.operation.name != _EXTRACT or tuple(op.result.type.shape) != selected for op in users):
+        return None
+    return rows[0]
 
 
 def tma_row_map(
@@ -74,6 +92,8 @@ def waiting_reason(load: ir.OpView, order: MemoryOrder) -> str | None:
     """Why a load cannot run ahead of the threads that read its tile; None if it can."""
     if not in_loop(load):
         return "it is outside of loops, where no load can run ahead"
+    if REMAINING_LOAD in load.attributes:
+        return "its loop has the iterations that are left by groups of several"
     if per_byte(load.view.type.element) > 1:
         return "its elements share bytes"
     if not order.may_run_early(load):
@@ -170,7 +190,7 @@ def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap
     type = load.view.type
     size, row = element_bytes(type.element), type.tile_shape[map.contiguous]
     if row * size > (swizzle_span_bytes(map.swizzle) or 0):
-        map = _merged(load, replace(map, swizzle="none"), row, size)
+        map = _merged(load, map)
     span = swizzle_span_bytes(map.swizzle) or min(row, MAX_BOX * map.merged) * size
     copy_bytes, device = slot_bytes(load.operation.results[0]) // (row * size // span), device_of(target.name)
     least_bytes = device.tma_issue_cycles * device.hbm_bytes_per_cycle
@@ -188,12 +208,13 @@ def widened_row(load: ir.OpView, map: TensorMap) -> TensorMap:
     row = type.tile_shape[map.contiguous]
     if prod(type.tile_shape) > row:
         return map
-    return _merged(load, replace(map, swizzle="none"), row, element_bytes(type.element))
+    return _merged(load, map)
 
 
-def _merged(load: ir.OpView, map: TensorMap, row: int, size: int) -> TensorMap:
-    """Adjacent elements as one element of the map, if the row has more than a box and all its parts are divisible."""
-    merged = _WIDEST_ELEMENT_BYTES // size
-    if row <= MAX_BOX or merged <= 1 or access_vector(load)[1] % merged:
+def _merged(load: ir.OpView, map: TensorMap) -> TensorMap:
+    """The map without swizzle: its element is several, if a row has more than a box and all its parts are divisible."""
+    map, type = replace(map, swizzle="none"), load.view.type
+    merged = _WIDEST_ELEMENT_BYTES // element_bytes(type.element)
+    if type.tile_shape[map.contiguous] <= MAX_BOX or merged <= 1 or access_vector(load)[1] % merged:
         return map
     return replace(map, element=_WIDEST_ELEMENT, merged=merged)

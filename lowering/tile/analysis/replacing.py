@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TypeAlias
 
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
-from tilec.dialect.walk import operations_named
+from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.tile.analysis.value_analysis import forget_facts
 
 # The replacement of an operation's results: None to keep it, a value for a single result, or a list.
@@ -70,3 +70,19 @@ def erase_unused(module: ir.Module | ir.OpView, name: str) -> None:
     for op in operations_named(module, (name,)):
         if not list(op.result.uses):
             op.operation.erase()
+
+
+def copy_operation(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
+    """A copy of an operation with other operands; `values` gets its results."""
+    made = op.clone().operation
+    for each in (made, *operations_inside(made)):
+        replace_operands(each, values)
+    values.update(zip(op.results, made.results, strict=True))
+    return made
+
+
+def replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
+    """Replaces the operands of an operation that `values` has others for."""
+    for number, value in enumerate(op.operands):
+        if value in values:
+            op.operands[number] = values[value]

@@ -8,14 +8,15 @@ has the pixels of all taps. Loops inside of that over the taps may only add prod
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, Im2colViewType
-from tilec.dialect.walk import operations_in, operations_inside, operations_named
+from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.kernel_hints import REPEATED_LOAD
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
+from tilec.lowering.tile.analysis.replacing import copy_operation
 from tilec.lowering.tile.analysis.tile_operations import (
     CONTINUE,
     FOR,
@@ -172,7 +173,7 @@ def _unroll(nest: _Nest) -> None:
             with loop.location:
                 values = {counter: integer_splat(counter.type, count), **dict(zip(carried, current, strict=True))}
             for op in (*nest.varying, *operations):
-                _copy(op, values)
+                copy_operation(op, values)
             current = [values.get(value, value) for value in end.operation.operands]
     for number, value in enumerate(current):
         end.operation.operands[number] = value
@@ -182,18 +183,3 @@ def _unroll(nest: _Nest) -> None:
         step = splat(loop.step)
         assert step is not None, "the step is known"
         loop.operation.operands[1] = integer_splat(counter.type, nest.counts[0] + step)
-
-
-def _copy(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> None:
-    """A copy of an operation with other operands; `values` gets its results."""
-    made = op.clone()
-    _replace_operands(made, values)
-    for inner in operations_inside(made):
-        _replace_operands(inner, values)
-    values.update(zip(op.results, made.results, strict=True))
-
-
-def _replace_operands(op: ir.Operation, values: Mapping[ir.Value, ir.Value]) -> None:
-    for number, value in enumerate(op.operands):
-        if value in values:
-            op.operands[number] = values[value]

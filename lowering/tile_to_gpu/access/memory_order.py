@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable
 
 from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import is_within
+from tilec.lowering.kernel_hints import REPEATED_STORE
+from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisibility
 from tilec.lowering.tile.analysis.tile_operations import (
@@ -19,6 +23,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     given,
     initial_value,
     loops_around,
+    producer,
 )
 
 _STORE = "cuda_tile.store_view_tko"
@@ -250,18 +255,50 @@ def _are_apart(first: ir.OpView, second: ir.OpView) -> bool:
 def are_disjoint(first: ir.OpView, second: ir.OpView) -> bool:
     """Whether the tiles of two stores are of one grid, and their indices always differ along a dimension.
 
-    A store and itself in other iterations have different tiles if the counters of all loops around it are indices.
+    A store and itself in other iterations have different tiles if its indices determine the counters of all loops
+    around it, as `8 * j + s` does for s below 8.
     Elements of a tensor whose strides make them share memory count as different ones.
     """
     # The tiles of a partition view do not overlap.
     if not all(op.operation.name == _STORE and isinstance(op.view.type, PartitionViewType) for op in (first, second)):
         return False
+    if REPEATED_STORE in first.attributes and REPEATED_STORE in second.attributes:
+        if first.attributes[REPEATED_STORE] == second.attributes[REPEATED_STORE]:
+            return True
     if first.operation == second.operation:
-        loops, indices = loops_around(first), list(first.index)
-        return all(loop.name == FOR and loop.regions[0].blocks[0].arguments[0] in indices for loop in loops)
+        loops = loops_around(first)
+        known = {value for index in first.index for value in _determined(index, loops)} if loops else set()
+        return all(loop.name == FOR and loop.regions[0].blocks[0].arguments[0] in known for loop in loops)
     if first.view.type != second.view.type or first.view.owner.operands[0] != second.view.owner.operands[0]:
         return False
     return any(_differ(*indices) for indices in zip(first.index, second.index, strict=True))
+
+
+def _determined(index: ir.Value, loops: list[ir.Operation]) -> set[ir.Value]:
+    """The values in loops that are equal wherever an index is: those of which it is a sum of multiples, or itself."""
+    terms = {value: factor for value, factor in _terms(index).items() if factor and is_within(value, loops[-1].opview)}
+    reached, wraps_at = 0, 1 << index.type.element.width
+    for value in sorted(terms, key=lambda value: abs(terms[value])):
+        factor, known = abs(terms[value]), bounds(value)
+        if factor <= reached:
+            return {index}
+        reached += factor * (known.high - known.low)
+    return set(terms) if reached < wraps_at else {index}
+
+
+def _terms(index: ir.Value) -> Counter[ir.Value]:
+    """The values of which an index is a sum, besides a number, by their factors."""
+    op = producer(index, "addi", "muli")
+    if op is None:
+        return Counter() if splat(index) is not None else Counter({index: 1})
+    lhs, rhs = _terms(op.lhs), _terms(op.rhs)
+    if op.operation.name == "cuda_tile.muli":
+        number = splat(op.rhs) if splat(op.lhs) is None else splat(op.lhs)
+        if number is None:
+            return Counter({index: 1})
+        return Counter({value: factor * number for value, factor in (lhs or rhs).items()})
+    lhs.update(rhs)
+    return lhs
 
 
 def _differ(first: ir.Value, second: ir.Value) -> bool:
@@ -275,9 +312,9 @@ def _remainder(index: ir.Value) -> tuple[int, int]:
     known = splat(index)
     if known is not None:
         return known, wraps_at
-    owner = index.owner
-    if not isinstance(owner, ir.Block) and owner.operation.name == "cuda_tile.addi":
-        for added, other in ((owner.lhs, owner.rhs), (owner.rhs, owner.lhs)):
+    total = producer(index, "addi")
+    if total is not None:
+        for added, other in ((total.lhs, total.rhs), (total.rhs, total.lhs)):
             number = splat(added)
             if number is not None:
                 return number, min(wraps_at, divisibility(other))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from math import gcd
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import reached
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW, bounds, greatest
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisor_of
@@ -23,6 +24,10 @@ from tilec.lowering.tma.rules import MAX_RANK, STRIDE_LIMIT
 # Strides of a tensor map are multiples of 16 bytes (CUDA driver API).
 _GRANULE_BITS = 128
 COMPUTED = "base or extents are computed in the kernel"
+LISTED = (
+    "its strides are in memory, as those of an array of a list, and tensor maps are of arguments: pass a tuple of "
+    "arrays, or slices of one array"
+)
 # The bits of an offset of a pointer.
 _OFFSET_BITS = 64
 
@@ -65,7 +70,7 @@ def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
     Its elements have `bits` bits.
     """
     if not all(map(at_launch, tensor.dynamicStrides)):
-        return "strides are computed in the kernel"
+        return LISTED if any(map(_is_loaded, tensor.dynamicStrides)) else "strides are computed in the kernel"
     extents, strides = tensor_extents(tensor), tensor_strides(tensor)
     computed = [k for k, extent in enumerate(extents) if not isinstance(extent, int) and not at_launch(extent)]
     if not computed and at_launch(tensor.base):
@@ -127,6 +132,15 @@ def at_launch(value: ir.Value) -> bool:
     if owner.operation.name == "cuda_tile.assume":
         return at_launch(owner.operands[0])
     return owner.operation.name == "cuda_tile.constant"
+
+
+def _is_loaded(stride: ir.Value) -> bool:
+    """Whether a stride is read from memory."""
+    return any(producer(value, "load_ptr_tko") is not None for value in reached(stride, _operands_behind))
+
+
+def _operands_behind(value: ir.Value) -> Sequence[ir.Value]:
+    return () if isinstance(value.owner, ir.Block) else list(value.owner.operation.operands)
 
 
 def _launch_pointer(pointer: ir.Value) -> tuple[ir.Value | None, list[ir.Value]]:

@@ -17,6 +17,7 @@ from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
+from tilec.lowering.kernel_hints import REMAINING_LOAD
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import parse_tensor_layout
 from tilec.lowering.plan.kernel_plan import Plan
@@ -242,7 +243,7 @@ def named_location(op: ir.OpView) -> ir.Location:
 
 def runs_ahead(load: ir.OpView, conversion: Conversion) -> bool:
     """Whether a load of threads in a loop may run before the operations that precede it."""
-    return in_loop(load) and conversion.order.may_run_early(load)
+    return in_loop(load) and REMAINING_LOAD not in load.attributes and conversion.order.may_run_early(load)
 
 
 def is_repeatable(load: ir.OpView, conversion: Conversion) -> bool:

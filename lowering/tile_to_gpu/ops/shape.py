@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.placed import ReadRowsOp
 from tilec.dialect.tile_gpu.shape import (
     BroadcastOp,
     CatOp,
@@ -23,12 +25,14 @@ from tilec.lowering.layout.conversion import SCRATCH_LIMIT_BYTES
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.vectors import divided
 from tilec.lowering.plan.layout_assignment import projected
+from tilec.lowering.plan.matrix.row_loads import row_dimension
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tile_operations import is_tile
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.declarations import element_type
 from tilec.lowering.tile_to_gpu.access.packing import repacked
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
+from tilec.lowering.tile_to_gpu.conversion.declared_map import copied_buffer_type
 
 
 @converts("constant")
@@ -130,11 +134,32 @@ def _extract(op: ir.OpView, conversion: Conversion) -> None:
     if not is_tile(result):
         conversion.set(result, conversion.get(op.source))
         return
+    if op.source in conversion.plan.folded:
+        conversion.set(result, _row(op, conversion))
+        return
     whole, part = _layouts_of_parts(op.source, result, conversion)
     type = emitter.tile_type(result.type.shape, element_type(result.type.element), part)
     indices = _indices(op.indices, op.source.type.shape, result.type.shape, conversion)
     made = emitter.gpu(ExtractOp, [conversion.tile(op.source, whole), *indices], [type]).result
     conversion.set_converted(result, made)
+
+
+def _row(op: ir.OpView, conversion: Conversion) -> ir.Value:
+    """A row of a tile that TMA loads, which threads read from shared memory."""
+    source, type, map = op.source, conversion.type(op.result), conversion.plan.maps[op.source]
+    dimension = row_dimension(source, map)
+    assert dimension is not None, "the plan has other tiles in registers"
+    rows, row = source.type.shape[dimension], source.type.shape[-1]
+    # The panels of a row are those of the copy.
+    matrix = copied_buffer_type(map, op.source.owner.view.type, (rows, row))
+    placed = emitter.gpu(ViewBufferOp, [conversion.placed[source]], [matrix]).result
+    layout = conversion.layouts[op.result].reshape((1, row))
+    number = _indices(op.indices, source.type.shape, op.result.type.shape, conversion)[dimension]
+    numbers = emitter.tile_type((1,), emitter.integer_type(32), layout.keep(0))
+    operands = [placed, emitter.gpu(SplatOp, [number], [numbers]).result]
+    made = emitter.tile_type((1, row), type.element_type, layout)
+    read = emitter.gpu(ReadRowsOp, operands, [made], first=0).result
+    return emitter.gpu(ReshapeOp, [read], [type]).result
 
 
 @converts("insert")
