@@ -34,6 +34,11 @@ def test_every_block_runs_once(grid):
         assert (runs == 1).all()
 
 
+def test_kernel_that_reads_no_index_of_a_block():
+    for runs in run_persistent(kernels.count_all, (40, 3), [np.zeros(1, np.int32)], 0):
+        assert runs[0] == 120
+
+
 def test_blocks_compute_others():
     """The simulator starts two blocks, and without others on the device these compute all of the grid."""
     args = [np.zeros(100, np.int32)]

@@ -34,7 +34,7 @@ def constant(b: PtxBuilder, kind: ir.Type) -> ir.Value:
         ("add.s32 $0, $0, 1;", ["i32"], ["i64"], [0], "ties result 0 of type i32 to operand 0 of type i64"),
         ("add.s32 $0, $0, 1;", ["i32"], ["i32"], [0, 0], "ties 2 results, but has 1"),
         ("mov.b64 {$0, $1}, 1;", ["i32", "i32"], ["i32"], [0, 0], "ties two results to one operand"),
-        ("mov.b8 $0, 1;", ["i8"], [], None, "has a value of type i8, but registers are i1, i16, i32, i64, f32, f64"),
+        ("mov.b8 $0, 1;", ["i8"], [], None, "has a value of type i8, but registers are i1, i16, i32, i64, i128, f32"),
     ],
 )
 def test_instruction_text_must_match_its_values(

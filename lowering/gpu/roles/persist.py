@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.interface import Category, interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp, ProgramIdOp
 from tilec.dialect.tile_gpu.placed import StoreTileOp
-from tilec.dialect.walk import operations_in, operations_inside, operations_named, owner_of, terminator_of
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, owner_of, reached, terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
@@ -88,10 +88,14 @@ def _steps_by_grid(loop: ir.Operation, inside: list[ir.Operation]) -> bool:
 
 
 def _has_extent(value: ir.Value) -> bool:
+    """Whether the extent of the grid is part of a number."""
+    owners = (owner_of(part) for part in reached(value, _operands_of_arithmetic))
+    return any(op is not None and op.name == _COUNT for op in owners)
+
+
+def _operands_of_arithmetic(value: ir.Value) -> list[ir.Value]:
     op = owner_of(value)
-    if op is None or op.name == _COUNT:
-        return op is not None
-    return op.name.startswith("arith.") and any(map(_has_extent, op.operands))
+    return list(op.operands) if op is not None and op.name.startswith("arith.") else []
 
 
 def _wrap(kernel: KernelOp) -> None:
