@@ -91,10 +91,9 @@ def _bounded_float(build: Builder, element: str, shape: Shape, depth: int, bound
 
 def float_converted(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:
     others = [name for name, other in ELEMENTS.items() if other.is_float and name != element]
-    exact = ELEMENTS[element].exact
-    value = build.random_value(
-        build.source.choice(others), shape, depth, min(exact, bound if bound is not None else exact)
-    )
+    other = build.source.choice(others)
+    exact = min(ELEMENTS[element].exact, ELEMENTS[other].exact)
+    value = build.random_value(other, shape, depth, exact if bound is None else min(exact, bound))
     result = build.value(element, shape, value.bound)
     return build.compute(f"ftof {{0}} : {value.type} -> {result.type}", result, [value], _to_float(element))
 

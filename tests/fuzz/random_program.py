@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from random import Random
 
 import numpy as np
@@ -382,7 +383,8 @@ def _multiply_in_loop(build: Builder, depth: int, slot: Value | None = None, slo
     if is_counted:
         # Addresses depend on the counter alone.
         element, numbers = "i32", (0, iterations, 1)
-    bounds = tuple(scalar_of(build, element, number) for number in numbers)
+    scalar = build.constant if is_counted and source.random() < 0.6 else partial(scalar_of, build)
+    bounds = tuple(scalar(element, number) for number in numbers)
     initial = [build.constant("i32", 0), build.random_value(kind[1], (rows, columns), 1, kind[2])]
     counter, inner = build.value(element, ()), new_values(build, initial)
     total = MAXIMUM_ITERATIONS * inner_extent * kind[2] * kind[2] + kind[2]

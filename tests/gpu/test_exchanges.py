@@ -99,3 +99,26 @@ def test_warpgroups_of_attention_are_independent() -> None:
     exponentials = [number for number, line in enumerate(lines) if "ex2.approx" in line]
     barriers = [number for number, line in enumerate(lines) if re.search(r"bar\.sync [01]\b", line)]
     assert barriers and not [number for number in barriers if exponentials[0] < number < exponentials[-1]]
+
+
+@ct.kernel
+def reduce_beside_products(x, s, a, b, c, scans: ct.Constant[bool]) -> None:
+    """Warps exchange the parts of a reduction, or the elements of a scan, and rings have the other shared memory."""
+    if scans:
+        ct.store(s, (0, 0), ct.cumsum(ct.permute(ct.load(x, (0, 0), (128, 64)), (1, 0)), 0))
+    else:
+        parts = ct.reshape(ct.load(x, (0, 0), (256, 32)), (4, 64, 32))
+        ct.store(s, (0, 0), ct.sum(parts, 0))
+    total = ct.zeros((128, 16), ct.float32)
+    for block in range(ct.cdiv(a.shape[1], 64)):
+        total = ct.mma(ct.load(a, (0, block), (128, 64)), ct.load(b, (block, 0), (64, 16)), total)
+    ct.store(c, (0, 0), total)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+@pytest.mark.parametrize(("scans", "needed"), [(False, 65536), (True, 32768)])
+def test_rings_leave_the_scratch_memory_of_reductions_and_scans(scans: bool, needed: int, target: str) -> None:
+    """Here 2,048 sums of 8 bytes of each of four warps, or half of 8,192 elements, which can be divided once."""
+    matrices = "x: f64[?,?%32], s: f64[?,?%32], a: f16[?,?%8], b: f16[?,?%8], c: f32[?,?%4]"
+    compiled = compile_entry(reduce_beside_products, signature=f"{matrices}, scans={scans}", target=target)
+    assert scratch_bytes(kernel_of(compiled.stage("gpu").value)) == needed

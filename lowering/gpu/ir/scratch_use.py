@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import lru_cache
+from math import prod
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
@@ -13,7 +14,7 @@ from tilec.dialect.tile_gpu.interface import Scratch, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp, YieldOp
+from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp, YieldOp
 from tilec.dialect.tile_gpu.shape import (
     BroadcastOp,
     CatOp,
@@ -30,10 +31,11 @@ from tilec.element_types import element_type
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu.ir.operation_role import compute_role
 from tilec.lowering.gpu.ir.tile_size import layout_of
+from tilec.lowering.layout.blocked import for_scan
 from tilec.lowering.layout.blocks import extracted_registers, inserted_registers
 from tilec.lowering.layout.conversion import ThroughShared, chunks, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.reduction_plan import in_order, ordered_plan, reduction_plan
+from tilec.lowering.layout.reduction_plan import ReductionPlan, in_order, ordered_plan, reduction_plan
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
 _WGMMA = WgmmaOp.OPERATION_NAME
@@ -49,7 +51,6 @@ _ALONE = (
 )
 # Reserved for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
-_NONE, _OF_MOVED = Scratch.NONE, Scratch.OF_MOVED
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
@@ -69,10 +70,9 @@ def scratch_bytes(kernel: KernelOp) -> int:
 def scratch_of_operation(operation: ir.Operation) -> int:
     """The bytes of scratch memory that an operation needs at least; 0 if its threads exchange nothing through it."""
     name = operation.name
-    scratch = interface_of(name).scratch
-    if scratch is _NONE:
+    if interface_of(name).scratch is Scratch.NONE:
         return 0
-    needed = _RULES[name](operation) if scratch is _OF_MOVED else SCRATCH_RESERVE_BYTES
+    needed = _RULES[name](operation) if name in _RULES else SCRATCH_RESERVE_BYTES
     return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
 
 
@@ -83,26 +83,43 @@ def _conversion_bytes(operation: ir.Operation) -> int:
 @cached
 def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
     """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
-    source, target = layout_of(tile), layout_of(converted)
-    if not isinstance(conversion(source, target), ThroughShared):
-        return 0
-    element = _element_bytes(converted)
-    return source.size // chunks(source, target, SCRATCH_RESERVE_BYTES // element).count * element
-
-
-def _reduction_bytes(operation: ir.Operation) -> int:
-    """The reserve; 0 if a warp has each row as a whole, in the order of its elements if that counts."""
-    layout, dimension = layout_of(operation.operands[0].type), operation.opview.dimension
-    if reduction_plan(layout, dimension).warp_parts == 1 and is_commutative(operation):
-        return 0
-    return 0 if _ordered_rows_stay_in_warps(layout, dimension) else SCRATCH_RESERVE_BYTES
+    return _exchanged_bytes(layout_of(tile), layout_of(converted), _element_bytes(converted))
 
 
 @lru_cache(maxsize=4096)
-def _ordered_rows_stay_in_warps(layout: LinearLayout, dimension: int) -> bool:
+def _exchanged_bytes(source: LinearLayout, target: LinearLayout, element_bytes: int) -> int:
+    if not isinstance(conversion(source, target), ThroughShared):
+        return 0
+    return source.size // chunks(source, target, SCRATCH_RESERVE_BYTES // element_bytes).count * element_bytes
+
+
+def _reduction_bytes(operation: ir.Operation) -> int:
+    """The bytes of the parts of all rows, of each warp; 0 if a warp has each row as a whole.
+
+    If the order of elements counts, they are brought into it before.
+    """
+    layout, dimension = layout_of(operation.operands[0].type), operation.opview.dimension
+    sizes = [_element_bytes(tile.type) for tile in operation.operands]
+    if is_commutative(operation):
+        return _parts_bytes(reduction_plan(layout, dimension), sum(sizes))
     ordered = in_order(layout, dimension)
-    is_exchanged = isinstance(conversion(layout, ordered), ThroughShared)
-    return not is_exchanged and ordered_plan(ordered, dimension).warp_parts == 1
+    parts = _parts_bytes(ordered_plan(ordered, dimension), sum(sizes))
+    return max(parts, *(_exchanged_bytes(layout, ordered, size) for size in sizes))
+
+
+def _scan_bytes(operation: ir.Operation) -> int:
+    """The bytes of the parts of all rows, of each warp, or of the elements that are brought into their order."""
+    own, dimension = layout_of(operation.operands[0].type), operation.opview.dimension
+    layout = for_scan(own.shape, own.warps, dimension)
+    sizes = [_element_bytes(tile.type) for tile in operation.operands]
+    warps = sum(basis[dimension] != 0 for basis in layout.warp)
+    parts = (layout.size // layout.shape[dimension] << warps) * sum(sizes)
+    exchanged = (_exchanged_bytes(*pair, size) for pair in ((own, layout), (layout, own)) for size in sizes)
+    return max(SCRATCH_RESERVE_BYTES, parts, *exchanged)
+
+
+def _parts_bytes(plan: ReductionPlan, element_bytes: int) -> int:
+    return prod(plan.written.shape) * element_bytes if plan.warp_parts > 1 else 0
 
 
 def _whole_tile_bytes(operation: ir.Operation) -> int:
@@ -129,10 +146,11 @@ def _stays_in_threads(name: str, whole: LinearLayout, part: LinearLayout) -> boo
     return inserted_registers(whole, part) is not None
 
 
-# Operations that need scratch only if elements move between warps: the bytes that they need then.
+# The bytes that operations need: most need some only if elements move between warps.
 _RULES: dict[str, Callable[[ir.Operation], int]] = {
     ConvertLayoutOp.OPERATION_NAME: _conversion_bytes,
     ReduceOp.OPERATION_NAME: _reduction_bytes,
+    ScanOp.OPERATION_NAME: _scan_bytes,
     **dict.fromkeys((ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME, CatOp.OPERATION_NAME), _whole_tile_bytes),
 }
 
