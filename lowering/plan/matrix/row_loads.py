@@ -14,11 +14,12 @@ from math import prod
 from tilec.dialect.cuda_tile.type_rules import PADDING_VALUES
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_inside, operations_named, reached
 from tilec.lowering.kernel_hints import REMAINING_LOAD, tma_refusal
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import Device, device_of
-from tilec.lowering.target import Target
+from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import (
     FOR,
     IF,
@@ -41,6 +42,8 @@ _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Larger tiles leave fewer than three slots in shared memory.
 SLOT_LIMIT_BYTES = 65536
 _KILOBYTE = 1024
+# The least warps that compute, and the largest tiles that are live at once: a scan of pairs has four.
+_WARPS, _LIVE_TILES = 4, 4
 _UNKNOWN_POSITION = "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
 
 
@@ -81,11 +84,18 @@ def _waits_for_iterations(load: ir.OpView, device: Device) -> bool:
     Registers then leave room for few blocks, whose threads would wait for memory in each iteration.
     """
     loop = loops_around(load)[0].opview
-    if not any(map(is_tile, loop.body.blocks[0].arguments)):
+    if not any(map(is_tile, loop.body.blocks[0].arguments)) or _needs_registers_of_loads(loop, device):
         return False
     tiles = [op.operation.results[0] for op in operations_named(loop, (_LOAD,))]
     memory = sum(map(slot_bytes, tiles)) / device.hbm_bytes_per_cycle
     return least_cycles(loop, device) > max(memory, len(tiles) * device.tma_issue_cycles)
+
+
+def _needs_registers_of_loads(loop: ir.OpView, device: Device) -> bool:
+    """Whether the warp that issues loads may take the registers of a second block, where threads load as fast."""
+    largest = max(prod(each.type.shape) for op in operations_inside(loop) for each in op.results if is_tile(each))
+    registers = _LIVE_TILES * largest // (_WARPS * LANES)
+    return device.thread_loaded_kilobytes > 0 and registers > registers_per_thread(2 * (_WARPS + 1))
 
 
 def row_dimension(tile: ir.Value, map: TensorMap) -> int | None:
