@@ -16,7 +16,6 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import count
-from math import prod
 
 from tilec.dialect.build import attributes_without_segments, build, copied
 from tilec.dialect.cuda_tile.types import PartitionViewType, StridedViewType, TileType
@@ -26,6 +25,7 @@ from tilec.lowering.kernel_hints import REMAINING_LOAD, REPEATED_STORE
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.plan.matrix.row_loads import (
     SLOT_LIMIT_BYTES,
+    least_cycles,
     row_maps,
     slot_bytes,
     tma_row_map,
@@ -65,7 +65,7 @@ _BOUNDS = 3
 
 @dataclass(frozen=True)
 class _Row:
-    """A load of one row: its index along `dimension` is `base` + `number`."""
+    """A load of a row, or of a part of one: its index along `dimension` is `base` + `number`."""
 
     load: ir.OpView
     dimension: int
@@ -79,6 +79,11 @@ class _Row:
         others = [_known(index) for k, index in enumerate(op.index) if k != self.dimension]
         hints = str(op.operation.attributes["optimization_hints"]) if "optimization_hints" in op.attributes else ""
         return op.view.owner.operands[0], op.view.type, self.dimension, self.base, *others, hints
+
+    @property
+    def is_part(self) -> bool:
+        """Whether it is a part of a row."""
+        return self.dimension == len(self.load.index) - 1
 
     @property
     def size_bytes(self) -> int:
@@ -111,11 +116,11 @@ def _group_rows_of(
     """Loads the rows of a loop together, perhaps those of several iterations; returns the tiles that have them."""
     body, order = loop.body.blocks[0], _order(entry)
     rows = list(_rows(body, target, order))
-    groups, steps = _groups(rows), [row for row in rows if row.base == body.arguments[0]]
+    groups, steps = _groups(rows), [row for row in rows if row.base == body.arguments[0] and not row.is_part]
     if not groups and (iterations := _iterations(loop, steps, device)):
         _repeat(loop, iterations, stores)
         groups = _groups(list(_rows(body, target, _order(entry))))
-    is_faster = _is_faster(groups, _cycles(loop, device), device)
+    is_faster = _is_faster(groups, least_cycles(loop, device), device)
     return [_load_together(group) for group in groups] if is_faster else []
 
 
@@ -127,13 +132,13 @@ def _order(entry: ir.OpView) -> MemoryOrder:
 
 
 def _rows(body: ir.Block, target: Target, order: MemoryOrder) -> Iterator[_Row]:
-    """The loads of rows in a block that TMA may make early, in program order."""
+    """The loads of rows, and of parts of them, in a block that TMA may make early, in program order."""
     for op in operations_in(body):
         if op.name != _LOAD or not isinstance(op.opview.view.type, PartitionViewType):
             continue
         load, shape = op.opview, tuple(op.opview.view.type.tile_shape)
         varying = [k for k, index in enumerate(load.index) if _is_inside(index, body)]
-        if any(extent > 1 for extent in shape[:-1]) or len(varying) != 1 or varying[0] == len(shape) - 1:
+        if any(extent > 1 for extent in shape[:-1]) or len(varying) != 1:
             continue
         map, (dimension,) = tma_row_map(load, target, order), varying
         if isinstance(map, str) or map.contiguous != len(shape) - 1 or waiting_reason(load, order) is not None:
@@ -189,12 +194,6 @@ def _is_faster(groups: Sequence[Sequence[_Row]], cycles: float, device: Device) 
     return size <= _MOST_BYTES and issued <= max(cycles, size / device.hbm_bytes_per_cycle)
 
 
-def _cycles(loop: ir.OpView, device: Device) -> float:
-    """The least cycles of an iteration: a lane computes an element in each."""
-    tiles = (result for op in operations_inside(loop) for result in op.results if is_tile(result))
-    return sum(prod(tile.type.shape) for tile in tiles) / device.fma_per_cycle
-
-
 # ---- loops of one row per iteration
 
 
@@ -204,7 +203,7 @@ def _iterations(loop: ir.OpView, rows: Sequence[_Row], device: Device) -> int | 
         return None
     if len(ends(loop, CONTINUE)) != 1 or terminator(loop.body.blocks[0]).operation.name != CONTINUE:
         return None
-    operations, cycles = len(operations_inside(loop)), _cycles(loop, device)
+    operations, cycles = len(operations_inside(loop)), least_cycles(loop, device)
     for iterations in _COUNTS:
         groups = [[replace(row, number=row.number + n) for n in range(iterations)] for row in rows]
         if iterations * (operations + cycles) <= _MOST_OPERATIONS and _is_faster(groups, iterations * cycles, device):
@@ -267,7 +266,7 @@ def _load_together(rows: Sequence[_Row]) -> ir.Value:
     if all(flags):
         attributes["inbounds"] = ir.DenseBoolArrayAttr.get([all(each) for each in zip(*flags, strict=True)])
     tensor, type, indices = first.view.owner.operands[0], first.view.type, list(first.index)
-    shape = tuple(len(numbers) if k == dimension else extent for k, extent in enumerate(type.tile_shape))
+    shape = [len(numbers) * extent if k == dimension else extent for k, extent in enumerate(type.tile_shape)]
     of_rows = StridedViewType.get(shape, tile_steps(type), type.tensor_view, type.dim_map, type.padding)
     with ir.InsertionPoint.after(first.view.owner.operation), first.location:
         view = build("make_strided_view", [tensor], [of_rows]).result

@@ -38,7 +38,8 @@ def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapp
         repeated &= {tile.owner.operation for tile in converted_tiles(plan) if not _is_unpacked(tile)}
     layouts = _assigned(entry, operations, plan, warps, vectors, repeated)
     most = CONVERTED_ELEMENTS if plan.multiplies else REPEATED_ELEMENTS
-    large = {op for op in repeated if len(set(layouts[op.results[0]].representatives)) > most}
+    of_threads = (op for op in repeated if op.results[0] not in plan.loads)
+    large = {op for op in of_threads if len(set(layouts[op.results[0]].representatives)) > most}
     return _assigned(entry, operations, plan, warps, vectors, repeated - large) if large else layouts
 
 
@@ -179,7 +180,7 @@ def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
     if op.operation.name != "cuda_tile.load_view_tko":
         return False
     tile = op.operation.results[0]
-    return tile not in plan.loads and is_tile(tile) and _is_repeated(tile)
+    return plan.loads.get(tile, []) == [] and is_tile(tile) and _is_repeated(tile)
 
 
 def _is_repeated(value: ir.Value) -> bool:

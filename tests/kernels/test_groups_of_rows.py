@@ -15,6 +15,7 @@ import tilec as ct
 TARGETS = ("sm_100a", "sm_90a")
 CHANNELS = 64
 Extent = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
 
 
 @ct.kernel
@@ -64,6 +65,17 @@ def differences(X, Y, channels: Extent):
         h = h + ct.load(X, (b, t, d), (1, 1, channels)).astype(ct.float32)
         h = h - ct.load(X, (b, t + 1, d), (1, 1, channels)).astype(ct.float32)
         ct.store(Y, (b, t, d), h.astype(Y.dtype))
+
+
+@ct.kernel
+def weighted(X, Y, size: Extent, part: Extent):
+    """The sum of x * 2 ** (number of the part) over parts of rows that the program loads in one iteration."""
+    r = ct.bid(0)
+    total = ct.zeros((1, part), ct.float32)
+    for j in range(ct.cdiv(X.shape[1], size * part)):
+        for s in ct.static_iter(range(size)):
+            total = total + ct.load(X, (r, j * size + s), (1, part), padding_mode=ZERO).astype(ct.float32) * 2**s
+    ct.store(Y, (r, 0), total)
 
 
 @ct.kernel
@@ -134,6 +146,22 @@ def test_rows_that_iterations_share(target: str) -> None:
     exact = np.concatenate([np.cumsum(x[:, :-1] - x[:, 1:], axis=1), y[:, -1:]], axis=1)
     for (found,) in run_everywhere(differences, (2, 2), (x, y, CHANNELS), (1,), target=target, hints={}):
         assert_within(found, exact, 0)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("size", "part"), [(8, 16), (4, 64), (4, 128)])
+def test_parts_of_a_row(size: int, part: int, target: str) -> None:
+    """Rows of 128, 256 and 512 elements, of which a box of TMA has at most 256; the last exceeds the array."""
+    x = np.random.default_rng(part).integers(-1, 2, (3, 2 * size * part + part)).astype(np.float16)
+    padded = np.zeros((3, 3 * size * part))
+    padded[:, : x.shape[1]] = x
+    weights = 2.0 ** (np.arange(3 * size) % size)
+    exact = (padded.reshape(3, -1, part) * weights[:, None]).sum(axis=1)
+    args = (x, np.zeros((3, part), np.float32), size, part)
+    for (found,) in run_everywhere(weighted, (3,), args, (1,), target=target, hints={}):
+        assert_within(found, exact, 0)
+    signature = f"X: f16[?%16,?%16], Y: f32[?%16,?%16], size={size}, part={part}"
+    assert "cp.async.bulk.tensor" in ptx_of(weighted, signature, target)
 
 
 @pytest.mark.parametrize("target", TARGETS)

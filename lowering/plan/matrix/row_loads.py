@@ -14,11 +14,12 @@ from math import prod
 from tilec.dialect.cuda_tile.type_rules import PADDING_VALUES
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_named, reached
+from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.walk import operations_inside, operations_named, reached
 from tilec.lowering.kernel_hints import REMAINING_LOAD, tma_refusal
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
-from tilec.lowering.model.constants import device_of
-from tilec.lowering.target import Target
+from tilec.lowering.model.constants import Device, device_of
+from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import (
     FOR,
     IF,
@@ -41,6 +42,8 @@ _WIDEST_ELEMENT, _WIDEST_ELEMENT_BYTES = "i64", 8
 # Larger tiles leave fewer than three slots in shared memory.
 SLOT_LIMIT_BYTES = 65536
 _KILOBYTE = 1024
+# The least warps that compute, and the largest tiles that are live at once: a scan of pairs has four.
+_WARPS, _LIVE_TILES = 4, 4
 _UNKNOWN_POSITION = "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
 
 
@@ -64,20 +67,51 @@ def row_map(load: ir.OpView, target: Target, order: MemoryOrder | None) -> Tenso
     if refusal is None and row_dimension(load.operation.results[0], map) is not None:
         # Threads would exchange the rows: a thread of several has one of each.
         return _merged(load, map)
+    if refusal is None and _waits_for_iterations(load, device_of(target.name)):
+        return _in_wide_rows(load, map)
     return refusal or _threads_are_faster(load, target) or _in_wide_boxes(load, map, target)
 
 
+def least_cycles(loop: ir.OpView, device: Device) -> float:
+    """The least cycles of an iteration of a loop: a lane computes an element in each."""
+    tiles = (result for op in operations_inside(loop) for result in op.results if is_tile(result))
+    return sum(prod(tile.type.shape) for tile in tiles) / device.fma_per_cycle
+
+
+def _waits_for_iterations(load: ir.OpView, device: Device) -> bool:
+    """Whether the innermost loop around a load passes tiles on, and computes longer than memory and TMA load its tiles.
+
+    Registers then leave room for few blocks, whose threads would wait for memory in each iteration.
+    """
+    loop = loops_around(load)[0].opview
+    if not any(map(is_tile, loop.body.blocks[0].arguments)) or _needs_registers_of_loads(loop, device):
+        return False
+    tiles = [op.operation.results[0] for op in operations_named(loop, (_LOAD,))]
+    memory = sum(map(slot_bytes, tiles)) / device.hbm_bytes_per_cycle
+    return least_cycles(loop, device) > max(memory, len(tiles) * device.tma_issue_cycles)
+
+
+def _needs_registers_of_loads(loop: ir.OpView, device: Device) -> bool:
+    """Whether the warp that issues loads may take the registers of a second block, where threads load as fast."""
+    largest = max(prod(each.type.shape) for op in operations_inside(loop) for each in op.results if is_tile(each))
+    registers = _LIVE_TILES * largest // (_WARPS * LANES)
+    return device.thread_loaded_kilobytes > 0 and registers > registers_per_thread(2 * (_WARPS + 1))
+
+
 def row_dimension(tile: ir.Value, map: TensorMap) -> int | None:
-    """The dimension of a matrix, beside dimensions of one element, of which each use selects one row; or None."""
+    """The dimension along which each use selects one row of a matrix, or one of the equal parts of a row; or None.
+
+    All other dimensions, but the last, have one element.
+    """
     shape = tuple(tile.type.shape)
-    rows = [d for d, extent in enumerate(shape[:-1]) if extent > 1]
-    if map.contiguous != len(shape) - 1 or len(rows) != 1:
-        return None
-    selected = (*shape[: rows[0]], 1, *shape[rows[0] + 1 :])
     users = [use.owner for use in tile.uses]
-    if not users or any(op.operation.name != _EXTRACT or tuple(op.result.type.shape) != selected for op in users):
+    if not users or any(op.operation.name != _EXTRACT for op in users) or map.contiguous != len(shape) - 1:
         return None
-    return rows[0]
+    parts = {tuple(op.result.type.shape) for op in users}
+    along = [d for d, extent in enumerate(shape) if extent > 1 and any(part[d] < extent for part in parts)]
+    others = [extent for d, extent in enumerate(shape[:-1]) if d not in along]
+    is_row = along == [len(shape) - 1] or all(part[d] == 1 for part in parts for d in along)
+    return along[0] if len(parts) == len(along) == 1 and is_row and set(others) <= {1} else None
 
 
 def tma_row_map(
@@ -187,16 +221,19 @@ def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap
 
     Rows without swizzle are read without bank conflicts, because neighbouring lanes read neighbouring vectors.
     """
-    type = load.view.type
+    map, type = _in_wide_rows(load, map), load.view.type
     size, row = element_bytes(type.element), type.tile_shape[map.contiguous]
-    if row * size > (swizzle_span_bytes(map.swizzle) or 0):
-        map = _merged(load, map)
     span = swizzle_span_bytes(map.swizzle) or min(row, MAX_BOX * map.merged) * size
     copy_bytes, device = slot_bytes(load.operation.results[0]) // (row * size // span), device_of(target.name)
     least_bytes = device.tma_issue_cycles * device.hbm_bytes_per_cycle
     if copy_bytes < least_bytes and access_vector(load)[1] * size == VECTOR_BYTES:
         return f"TMA issues copies of {copy_bytes} bytes slower than memory reads them: use {least_bytes:.0f} bytes"
     return map
+
+
+def _in_wide_rows(load: ir.OpView, map: TensorMap) -> TensorMap:
+    row_bytes = load.view.type.tile_shape[map.contiguous] * element_bytes(load.view.type.element)
+    return _merged(load, map) if row_bytes > (swizzle_span_bytes(map.swizzle) or 0) else map
 
 
 def widened_row(load: ir.OpView, map: TensorMap) -> TensorMap:

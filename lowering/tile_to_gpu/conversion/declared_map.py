@@ -60,15 +60,17 @@ def buffer_type(
 def copied_buffer_type(map: TensorMap, type: ir.Type, matrix: tuple[int, int] | None = None) -> BufferType:
     """The buffer of a copy of the tile of a view by TMA: longer rows without swizzle are several boxes.
 
-    With `matrix` its shape without dimensions of one element, whose rows are contiguous.
+    With `matrix` of that shape, whose rows are contiguous: its own, or parts of its only row.
     """
     if map.packed_bits is not None:
         shape = packed_tile_shape(map.view, map.packed_bits)
         return buffer_type(shape, emitter.integer_type(8), map.contiguous, map.swizzle, packed_bits=map.packed_bits)
     row = type.tile_shape[map.contiguous] // map.parts
     panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else map.panel_elements
-    shape, contiguous = (type.tile_shape, map.contiguous) if matrix is None else (matrix, 1)
-    return buffer_type(shape, type.element, contiguous, map.swizzle, panel)
+    if matrix is None:
+        return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
+    is_whole = matrix[1] == type.tile_shape[map.contiguous]
+    return buffer_type(matrix, type.element, 1, map.swizzle, panel if is_whole else None)
 
 
 def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:

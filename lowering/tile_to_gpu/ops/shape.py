@@ -145,12 +145,11 @@ def _extract(op: ir.OpView, conversion: Conversion) -> None:
 
 
 def _row(op: ir.OpView, conversion: Conversion) -> ir.Value:
-    """A row of a tile that TMA loads, which threads read from shared memory."""
+    """A row of a tile that TMA loads, or a part of its only row, which threads read from shared memory."""
     source, type, map = op.source, conversion.type(op.result), conversion.plan.maps[op.source]
     dimension = row_dimension(source, map)
     assert dimension is not None, "the plan has other tiles in registers"
-    rows, row = source.type.shape[dimension], source.type.shape[-1]
-    # The panels of a row are those of the copy.
+    rows, row = source.type.shape[dimension] // op.result.type.shape[dimension], op.result.type.shape[-1]
     matrix = copied_buffer_type(map, op.source.owner.view.type, (rows, row))
     placed = emitter.gpu(ViewBufferOp, [conversion.placed[source]], [matrix]).result
     layout = conversion.layouts[op.result].reshape((1, row))
