@@ -24,6 +24,8 @@ class Target(Frozen):
     scaled_matrix_units: tuple[str, ...]
     # The same for multiplies with a sparse lhs.
     sparse_matrix_units: tuple[str, ...]
+    # The same for multiplies whose filters are the first operand (mode "weights" of views of images).
+    weight_stationary_units: tuple[str, ...]
     # The maximum dynamic shared memory per block (CUDA programming guide, technical specifications).
     shared_bytes: int
     # 0 if the architecture has no tensor memory.
@@ -48,6 +50,8 @@ class Target(Frozen):
     loads_along_w: bool
     # Whether TMA loads pixels after each 32 of im2col::w::128: NVIDIA does not document their rows (allow_unconfirmed).
     loads_halos: bool
+    # Whether tcgen05.mma.ws clears columns: the table of PTX ISA 9.7.16.4.3 contradicts its text (allow_unconfirmed).
+    clears_columns: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
     # Whether add, sub, mul and fma compute two f32 at once (PTX ISA 9.7.3: .f32x2 needs sm_100).
@@ -72,6 +76,7 @@ TARGETS = {
             ("tcgen05", "mma.sync", "fma"),
             ("block-scaled tcgen05",),
             ("sparse tcgen05",),
+            ("tcgen05.ws",),
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
             multiplied_rows=TENSOR_LANES,
@@ -84,6 +89,7 @@ TARGETS = {
             fills_nan=False,
             loads_along_w=True,
             loads_halos=False,
+            clears_columns=False,
             converts_small_floats=True,
             packs_floats=True,
             compares_three=True,
@@ -95,6 +101,7 @@ TARGETS = {
             ("wgmma", "mma.sync", "fma"),
             (),
             ("sparse wgmma",),
+            (),
             shared_bytes=232448,
             tensor_memory_columns=0,
             multiplied_rows=64,
@@ -107,6 +114,7 @@ TARGETS = {
             fills_nan=False,
             loads_along_w=False,
             loads_halos=False,
+            clears_columns=False,
             converts_small_floats=False,
             packs_floats=False,
             compares_three=False,

@@ -127,3 +127,36 @@ class RowsInIntervalOp(Operation, name="rows_in_interval", traits=[ext.Pure]):
     end: Int32
     assembly = "$start period $period from $begin to $end attr-dict"
     rules = [_interval]
+
+
+# The most columns of a span of a zero-column mask (PTX ISA 9.7.16.4.3).
+_MOST_OF_SPAN = 256
+
+
+def _spans(op: ir.OpView) -> str | None:
+    zeros, groups = op.end - op.begin, LHS_ROWS // op.columns if op.columns in (32, 64, 128) else 0
+    if not groups or op.rows % groups:
+        return f"expected 32, 64 or 128 columns, and rows for each group of lanes, but got {op.columns}, {op.rows}"
+    if not 0 < zeros <= _MOST_OF_SPAN or not 0 < op.period - zeros <= _MOST_OF_SPAN:
+        expected = f"expected 1 to {_MOST_OF_SPAN} rows of a period that are zero, and as many others"
+        return f"{expected}, but got {zeros} of {op.period}"
+    return None
+
+
+class ZeroRowsOp(Operation, name="zero_rows", traits=[ext.Pure]):
+    """The words of a zero-column mask, by which row i of a product is zero if (start + i) % period is in [begin, end).
+
+    The product has `rows` rows and `columns` columns, and a transposed accumulator. The start is not negative.
+    """
+
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
+    first: Result[Integer32]
+    second: Result[Integer32]
+    start: Operand[Integer32]
+    period: Int32
+    begin: Int32
+    end: Int32
+    rows: Int32
+    columns: Int32
+    assembly = "$start period $period from $begin to $end of $rows by $columns attr-dict"
+    rules = [_interval, _spans]

@@ -351,7 +351,7 @@ def used_otherwise(X, F, Y, use: ct.Constant[str]):
 @pytest.mark.parametrize("use", ["right", "sum", "both", "float32"])
 def test_other_uses_are_refused(use: str) -> None:
     signature = f"X: f16[4,1,9,64], F: f16[64,64], Y: f32[128,64], use={use!r}"
-    message = "only left operands of matrix multiplies in the loop or branch of the load stay in tensor memory"
+    message = "only left operands of matrix multiplies in the loop or branch of the load share a run of pixels"
     with pytest.raises(UnsupportedError, match=EXPECTED + message):
         tilec.compile(used_otherwise, target="sm_100a", signature=signature, hints=ALLOWED)
 

@@ -209,6 +209,18 @@ REFUSALS = {
     "%r:4 = tile_gpu.rows_in_interval %n period 9 from 3 to 3": (
         "expected an interval inside of a period of 9, but got 3 to 3"
     ),
+    "%r:2 = tile_gpu.zero_rows %n period 9 from 3 to 10 of 128 by 32": (
+        "expected an interval inside of a period of 9, but got 3 to 10"
+    ),
+    "%r:2 = tile_gpu.zero_rows %n period 9 from 0 to 9 of 128 by 32": (
+        "expected 1 to 256 rows of a period that are zero, and as many others, but got 9 of 9"
+    ),
+    "%r:2 = tile_gpu.zero_rows %n period 300 from 8 to 9 of 128 by 32": (
+        "expected 1 to 256 rows of a period that are zero, and as many others, but got 1 of 300"
+    ),
+    "%r:2 = tile_gpu.zero_rows %n period 9 from 8 to 9 of 128 by 48": (
+        "expected 32, 64 or 128 columns, and rows for each group of lanes, but got 48, 128"
+    ),
     "%r:4 = tile_gpu.rows_in_interval %n period 9 from 3 to 10": (
         "expected an interval inside of a period of 9, but got 3 to 10"
     ),

@@ -67,6 +67,7 @@ from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Multiply, Step, pipe_use
+from tilec.lowering.target import TENSOR_LANES
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
 _LANES = 32
@@ -124,6 +125,9 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
     if "depth" in op.operation.attributes:
         depth = op.depth
+    if op.operation.name == Tcgen05MmaOp.OPERATION_NAME and op.accumulator.type.is_transposed:
+        # All lanes have products, of the rows of each group. No source has the cycles of tcgen05.mma.ws.
+        rows, columns = TENSOR_LANES, op.accumulator.type.shape[0] * columns // TENSOR_LANES
     # Each CTA of a pair has its rows of lhs, and half of the columns of rhs.
     pair = "pair" in op.operation.attributes
     ctas = 2 if pair else 1
