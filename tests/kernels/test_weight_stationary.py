@@ -33,6 +33,7 @@ import tilec
 import tilec as ct
 from tilec.errors import TilecError, UnsupportedError
 from tilec.lowering.target import TARGETS
+from tilec.runtime.cubin import assemble
 from tilec.runtime.simulate import Settings, simulate
 
 COUNT = 90
@@ -215,6 +216,11 @@ def test_run_loads_a_third_of_the_pixels() -> None:
         loaded[len(hints)] = counters["bulk_load_bytes"] - 4 * f.nbytes
     assert loaded[0] == 4 * 9 * 128 * 128
     assert loaded[1] <= 1.1 * loaded[0] / 3
+
+
+@pytest.mark.parametrize(("rows", "columns"), [(64, 32), (128, 64), (256, 128)])
+def test_ptxas_accepts_masks_and_shifts(rows: int, columns: int) -> None:
+    assert assemble(compiled_layer(ALLOWED | WEIGHTS, rows=rows, columns=columns).ptx, "sm_100a").warnings == ()
 
 
 @ct.kernel

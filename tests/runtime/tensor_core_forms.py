@@ -46,8 +46,10 @@ FORMS = (
     (
         "`.ws` with a zero-column mask",
         "filters in A, pixels in B: taps shift the columns of B, and the mask clears those of the borders",
-        "none: tiles of few rows have other multiplies, and convolutions one of the algorithms above",
+        '`mode="weights"`, the mask with the hint `allow_unconfirmed`',
         (
+            "kernels/test_tensor_core_kernels.py::test_equals_the_exact_sums[convolution weights-sm_100a]",
+            "kernels/test_weight_stationary.py::test_changed_masks_are_noticed",
             "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
             "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
         ),
