@@ -218,6 +218,17 @@ def test_run_loads_a_third_of_the_pixels() -> None:
     assert loaded[1] <= 1.1 * loaded[0] / 3
 
 
+def test_collectors_keep_the_pixels_of_a_run() -> None:
+    """Each of four steps along K has a collector, which the first tap fills and the others use."""
+    used = re.findall(r"\.collector::b(\d)::(\w+) ", compiled_layer(ALLOWED | WEIGHTS).ptx)
+    assert used == [(str(step), usage) for usage in ("fill", "use", "lastuse") for step in range(4)]
+    assert "collector" not in compiled_layer(WEIGHTS).ptx
+    # Eight steps do not fit.
+    case = Case(rank=1, mode="weights", outputs=11, channel_tile=128, filter_tile=32, extents="static")
+    eight = compiled(case, integer_problem(case), ALLOWED)
+    assert eight.ptx.count("tcgen05.mma.ws") == 3 * 8 and "collector" not in eight.ptx
+
+
 @pytest.mark.parametrize(("rows", "columns"), [(64, 32), (128, 64), (256, 128)])
 def test_ptxas_accepts_masks_and_shifts(rows: int, columns: int) -> None:
     assert assemble(compiled_layer(ALLOWED | WEIGHTS, rows=rows, columns=columns).ptx, "sm_100a").warnings == ()

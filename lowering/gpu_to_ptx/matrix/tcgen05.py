@@ -37,6 +37,8 @@ _WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
 _SPARSE = 1 << 2
 # PTX ISA 9.7.16.4.2 and 9.7.16.4.3: the shifts that bits 31:30 allow, and their place in the upper word of a mask.
 _MAXIMUM_SHIFTS, _SHIFT_OF_MASK = (0, 8, 16, 32), 24
+# PTX ISA 9.7.16.10.9.3: the buffers that keep operand B of tcgen05.mma.ws, one for each step along K.
+_COLLECTORS = 4
 
 
 def instruction_descriptor(
@@ -74,9 +76,12 @@ def _weight_stationary_mma(lowering: Lowering, op: Tcgen05MmaOp) -> None:
         fields = lowering.compute("or.b32 $0, $1, $2;", "i32", fields, (op.shifted or 0) << _SHIFT_OF_MASK)
         mask = [lowering.compute("mov.b64 $0, {$1, $2};", "i64", counts, fields)]
     kind = element_type(op.kind).mma_kind
-    text = f"@$0 tcgen05.mma.ws.cta_group::1.kind::{kind} [$1], $2, $3, $4, $5{', $6' if mask else ''};"
+    operands, steps = f"[$1], $2, $3, $4, $5{', $6' if mask else ''};", _steps(op, rhs.steps)
+    usage = _collector_usage(op) if more_rows and len(steps) <= _COLLECTORS else None
     with lowering.issuing() as elected:
-        for step in (steps := _steps(op, rhs.steps)):
+        for number, step in enumerate(steps):
+            collector = f".collector::b{number}::{usage}" if usage is not None else ""
+            text = f"@$0 tcgen05.mma.ws.cta_group::1.kind::{kind}{collector} {operands}"
             first, second = (
                 moved(lowering, start, side.step_offset(step)) for start, side in ((rhs_start, rhs), (lhs_start, lhs))
             )
@@ -84,6 +89,23 @@ def _weight_stationary_mma(lowering: Lowering, op: Tcgen05MmaOp) -> None:
             b.execute(
                 text, (), elected, lowering.scalar(op.accumulator), first, second, instruction, accumulate, *mask
             )
+
+
+def _collector_usage(op: Tcgen05MmaOp) -> str | None:
+    """How a multiply uses the collectors, which keep B for adjacent multiplies of one run; None if it is alone."""
+    around = [other for other in op.operation.block.operations if isinstance(other, Tcgen05MmaOp) or other.regions]
+    at = next(number for number, other in enumerate(around) if other.operation == op.operation)
+    before, after = (
+        0 <= number < len(around) and isinstance(other := around[number], Tcgen05MmaOp) and _reads_alike(other, op)
+        for number in (at - 1, at + 1)
+    )
+    return {(False, True): "fill", (True, True): "use", (True, False): "lastuse"}.get((before, after))
+
+
+def _reads_alike(first: Tcgen05MmaOp, second: Tcgen05MmaOp) -> bool:
+    """Whether two multiplies read the same columns of one lhs as operand B."""
+    kinds = {(op.lhs, op.first, op.depth, op.kind, op.accumulator.type.shape[0]) for op in (first, second)}
+    return len(kinds) == 1 and first.accumulator.type.is_transposed
 
 
 def _steps(op: Tcgen05MmaOp, steps: int) -> range:
