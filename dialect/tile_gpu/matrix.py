@@ -46,8 +46,8 @@ SPARSE_ROWS, METADATA = 128, "sparse_metadata"
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 # Of a multiply that keeps rows of the accumulator.
 SKIPPED_CLAUSE = "{ skip [$skipped]}"
-# Of a multiply into a transposed accumulator.
-SHIFTED_CLAUSE = "{ shifted $shifted}"
+# Of a multiply into a transposed accumulator, and of one that moves the rows of lhs.
+SHIFTED_CLAUSE = "{ shifted $shifted}{ $ashift}"
 # PTX ISA 9.7.16.2.1: N and M of tcgen05.mma.ws, which are the rows and columns of the accumulator.
 WEIGHT_STATIONARY_ROWS, WEIGHT_STATIONARY_COLUMNS = (64, 128, 256), (32, 64, 128)
 # Of each multiply (README.md, Ids).
@@ -177,6 +177,14 @@ def skipped_rows(op: ir.OpView) -> str | None:
     return None
 
 
+def moved_rows(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.16.10.9: .ashift moves an operand A in tensor memory, of 128 rows of one CTA."""
+    lhs, is_part = op.lhs.type, getattr(op, "first", None) is not None
+    if not op.ashift or lhs.memory == TENSOR and lhs.shape[0] == _SKIPPED_ROWS and not is_part:
+        return "a multiply of a pair moves no rows" if op.ashift and getattr(op, "pair", False) else None
+    return f"expected all of {_SKIPPED_ROWS} rows of lhs in tensor memory with ashift, but got {lhs.spelled()}"
+
+
 def _step(op: ir.OpView) -> int:
     """PTX ISA 9.7.16.2.1: one instruction multiplies 32 bytes along K."""
     return _STEP_BITS // element_type(spell(op.lhs.type.element)).storage_bits
@@ -229,7 +237,8 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
     With `depth`, only `depth` columns of lhs and rows of rhs count, from `first` on. Row i of the accumulator
     stays as it is where bit i % 32 of word i / 32 of `skipped` is set. With `shifted` row i of the product is that of
-    row `shifted` + i of lhs (README.md, "Weight-stationary multiplies").
+    row `shifted` + i of lhs (README.md, "Weight-stationary multiplies"). With `ashift` the rows of lhs, in all steps
+    along K but the last, move up by one after they are read (README.md, "Shifted rows").
     """
 
     interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
@@ -246,6 +255,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     first: Int32 | None
     depth: Int32 | None
     shifted: Int32 | None
+    ashift: Flag
     id: Int32 | None
     assembly = (
         f"$kind{RHS_KIND_CLAUSE} {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator"
@@ -261,6 +271,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         whole_steps,
         _part_of_depth,
         skipped_rows,
+        moved_rows,
     ]
 
 

@@ -18,6 +18,7 @@ from tilec.dialect.tile_gpu.matrix import (
     PackedKind,
     elements_of_operands,
     matrix_shapes,
+    moved_rows,
     places_of_operands,
     signs_of_integers,
     skipped_rows,
@@ -234,6 +235,7 @@ class MultiplyOp(Operation, name="multiply"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     shifted: Int32 | None
+    ashift: Flag
     id: Int32 | None
     assembly = (
         f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SKIPPED_CLAUSE}{SHIFTED_CLAUSE}"
@@ -247,6 +249,7 @@ class MultiplyOp(Operation, name="multiply"):
         places_of_operands,
         whole_steps,
         skipped_rows,
+        moved_rows,
     ]
 
 

@@ -32,7 +32,7 @@ CountCycles = Callable[[ir.Module, Target, CompileOptions], float]
 # The model does not resolve a smaller share of the time.
 _LEAST_GAIN = 0.01
 # The hints that give views another mode, with the modes of these views.
-_DEMANDED = {RUN: (None,), STATIONARY: (None, "w128"), WEIGHTS: (None, "w128", "w")}
+_DEMANDED = {RUN: (None,), STATIONARY: (None, "w", "w128"), WEIGHTS: (None, "w128", "w")}
 _EACH = "each tap along W has a copy of its own"
 _ORDER = "the products of these taps may be added in another order; hint convolution=im2col loads each tap"
 

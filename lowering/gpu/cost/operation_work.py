@@ -465,12 +465,13 @@ def _copied_rows(op: ir.OpView, device: Device) -> Step:
     """The copy of a run to tensor memory, and the rows that move there, with the new ones of each group of 32."""
     steps = ceil(tile_bytes(op.rows.type) / LHS_ROWS / STEP_BYTES)
     if op.operation.name == Tcgen05CopyRowsOp.OPERATION_NAME:
-        copied, cycles, instructions = LHS_ROWS, device.tensor_copy_cycles, steps
+        copied, cycles, instructions = LHS_ROWS, steps * device.tensor_copy_cycles, steps
     else:
-        copied, cycles = LANE_GROUPS, device.tensor_shift_cycles + device.tensor_row_copy_cycles
-        instructions = 2 * steps
+        shifts = 1 if op.after_ashift else steps
+        copied, cycles = LANE_GROUPS, shifts * device.tensor_shift_cycles + steps * device.tensor_row_copy_cycles
+        instructions = shifts + steps
     return Step(
-        tensor_copy_cycles=steps * cycles,
+        tensor_copy_cycles=cycles,
         shared_bytes=steps * copied * STEP_BYTES,
         other_instructions=instructions,
     )

@@ -38,13 +38,16 @@ def _copy_rows(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers(Tcgen05ShiftRowsOp)
 def _shift_rows(lowering: Lowering, operation: ir.Operation) -> None:
-    """PTX ISA 9.7.16.6.2: multiply, shift, copy of four rows, and multiply follow each other without a wait."""
+    """PTX ISA 9.7.16.6.2: multiply, shift, copy of four rows, and multiply follow each other without a wait.
+
+    .ashift of the multiply before precedes the shift of the last step, and so the copies after this one.
+    """
     op: Tcgen05ShiftRowsOp = operation.opview
     run, rows = MatrixOperand(shared_layout(op.source.type), 1), lowering.scalar(op.rows)
     start = descriptor(lowering, lowering.scalar(op.source), run, TCGEN05_DESCRIPTOR)
     new_rows = run.row_offset(LHS_ROWS + LANE_GROUPS * (op.tap - 1))
     with lowering.issuing() as elected:
-        for step in range(run.steps):
+        for step in range(run.steps - 1 if op.after_ashift else 0, run.steps):
             at = lowering.plus(rows, step * _STEP_COLUMNS)
             lowering.b.execute("@$0 tcgen05.shift.cta_group::1.down [$1];", (), elected, at)
         for step in range(run.steps):

@@ -142,7 +142,6 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     # PTX ISA 9.7.16.10.9: disable-output-lane.
     skipped = [lowering.scalar(word) for word in op.skipped]
     lanes = f", {braced(6, len(skipped))}" if skipped else ""
-    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4{lanes}, $5;"
     steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
@@ -156,6 +155,8 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                     rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
                     left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
                 right = moved(lowering, rhs_start, rhs.step_offset(step))
+                ashift = ".ashift" if op.ashift and step != steps[-1] else ""
+                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{ashift} [$1], {lhs_text}, $3, $4{lanes}, $5;"
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
                 b.execute(text, (), elected, accumulator, left, right, instruction, accumulate, *skipped)
 

@@ -14,6 +14,7 @@ from tilec.dialect.tile_gpu.shifted_rows import (
     ZeroRowsOp,
 )
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, StationaryRows
@@ -32,7 +33,13 @@ def stationary_tile(operand: ir.Value, tile: StationaryTile, conversion: Convers
         held = _placed(operand, tile, conversion)
     while held.tap < tile.moves:
         tap = held.tap + 1
-        moved = emitter.gpu(ShiftRowsOp, [held.rows, held.run], [held.rows.type], tap=tap).result
+        multiplies = users_of(held.rows)
+        # Of several multiplies later passes choose the last one.
+        moves = len(multiplies) == 1
+        if moves:
+            multiplies[0].attributes["ashift"] = ir.UnitAttr.get()
+        operands = [held.rows, held.run]
+        moved = emitter.gpu(ShiftRowsOp, operands, [held.rows.type], tap=tap, after_ashift=moves).result
         held = StationaryRows(held.run, moved, tap)
     conversion.stationary[tile.run] = held
     return held.rows
