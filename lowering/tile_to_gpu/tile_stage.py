@@ -16,7 +16,6 @@ from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
-from tilec.lowering.plan.matrix.stationary_tiles import is_weight_stationary
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
 from tilec.lowering.plan.operand_sides import exchange_sides
 from tilec.lowering.plan.scaled_multiplies import (
@@ -27,7 +26,6 @@ from tilec.lowering.plan.scaled_multiplies import (
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.convolution_choice import Compiler, CountCycles, run_with_lowerings
@@ -117,11 +115,9 @@ def _tile_facts(entry: ir.OpView, target: Target, options: CompileOptions, shape
     return TileFacts(
         # Accumulators in registers leave no others for a second chain, and a cluster divides the rows itself.
         splits_chains=ctas == 1 and not accumulates_in_registers(target),
-        # Threads of a narrow pair or of a weight-stationary multiply do not have whole rows.
+        # Threads of a narrow pair do not have whole rows: columns of them are in some warps only.
         # Where a cluster divides columns, cluster_division.py divides the stores with them.
-        divides_stores=shape.columns == 1
-        and not multiplies_in_narrow_pairs(entry, ctas, target, options)
-        and not any(map(is_weight_stationary, operations_named(entry, PLAIN_MULTIPLIES))),
+        divides_stores=shape.columns == 1 and not multiplies_in_narrow_pairs(entry, ctas, target, options),
         divides_depth=not asks_for_slots(entry, target, options),
         shared_bytes=target.shared_bytes,
     )

@@ -244,6 +244,31 @@ def three_taps(X, F, Y):
     ct.store(ct.im2col_view(Y, window=1, tile=(64, 32)), (1, 0), total)
 
 
+@ct.kernel
+def two_halves(X, F, Y):
+    """The filters of the result are stored in two parts, which are other lanes of the sums."""
+    images = ct.im2col_view(X, window=3, padding=1, tile=(64, 64), mode="weights")
+    result, total = ct.im2col_view(Y, window=1, tile=(64, 32)), ct.zeros((64, 64), Y.dtype)
+    for s in range(3):
+        w = ct.load(F, (s, 0, 0), (1, 64, 64)).reshape((64, 64))
+        total = ct.mma(ct.load(images, (0, 0), offset=(s,)), w, total)
+    ct.store(result, (0, 1), ct.extract(total, (0, 0), shape=(64, 32)))
+    ct.store(result, (0, 0), ct.extract(total, (0, 1), shape=(64, 32)))
+
+
+def test_columns_of_the_sums() -> None:
+    random = np.random.default_rng(7)
+    x, f = (random.integers(-3, 4, shape).astype(np.float16) for shape in ((6, 9, 64), (3, 64, 64)))
+    exact = np.roll(conv_forward(x, f.transpose(2, 0, 1), stride=1, dilation=1, padding=1), 32, axis=2)
+    signature = "X: f16[6,9,64], F: f16[3,64,64], Y: f32[6,9,64]"
+    kernel = tilec.compile(two_halves, target="sm_100a", signature=signature, hints=ALLOWED, stop="ptx")
+    assert "tcgen05.mma.ws" in kernel.ptx
+    for backend, settings in backends([0]):
+        result = np.full(exact.shape, 99, np.float32)
+        tilec.run(kernel, (1,), (x, f, result), backend=backend, **settings)
+        np.testing.assert_array_equal(result, exact)
+
+
 MASK = re.compile(r"mov\.b64 (%rd\d+), \{%r\d+, %r\d+\};")
 MASKED = re.compile(r"(tcgen05\.mma\.ws[^;]*%p\d+), %rd\d+;")
 # The bits of each group of lanes: one more or less in the start, the other span first; zero and used spans of one more.

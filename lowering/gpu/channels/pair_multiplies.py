@@ -102,8 +102,6 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
         has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and may_be_narrow
         if op.pair or not has_rows or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
             raise NotPairsError(f"a pair needs 64 or 128 rows per block and 32 to 256 columns, got {rows}x{columns}")
-        if op.accumulator.type.is_transposed:
-            raise NotPairsError("weight-stationary multiplies are of one CTA")
         if isinstance(op, Tcgen05MmaOp) and (len(op.skipped) or _is_copied(op.lhs)):
             raise NotPairsError("the rows of a left operand move in tensor memory, which is done in each block")
         half = _half_of(op, channels, equal)
