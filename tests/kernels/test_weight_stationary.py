@@ -269,6 +269,34 @@ def test_columns_of_the_sums() -> None:
         np.testing.assert_array_equal(result, exact)
 
 
+@ct.kernel
+def two_layers(X, F, G, Y):
+    """A convolution, whose result is the left operand of a product."""
+    images = ct.im2col_view(X, window=3, padding=1, tile=(128, 64), mode="weights")
+    hidden = ct.zeros((128, 64), ct.float32)
+    for s in range(3):
+        w = ct.load(F, (s, 0, 0), (1, 64, 64)).reshape((64, 64))
+        hidden = ct.mma(ct.load(images, (0, 0), offset=(s,)), w, hidden)
+    total = ct.mma(hidden.astype(ct.float16), ct.load(G, (0, 0), (64, 256)), ct.zeros((128, 256), ct.float32))
+    ct.store(ct.im2col_view(Y, window=1, tile=(128, 256)), (0, 0), total)
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+def test_the_result_is_an_operand_of_another_multiply(warps: int) -> None:
+    """The columns of the sums are in lanes, and the rows of the operand are: threads exchange them."""
+    random = np.random.default_rng(8)
+    x, f, g = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((9, 13, 64), (3, 64, 64), (64, 256)))
+    exact = conv_forward(x, f.transpose(2, 0, 1), stride=1, dilation=1, padding=1) @ g.astype(np.float64)
+    signature = "X: f16[9,13,64], F: f16[3,64,64], G: f16[64,256], Y: f32[9,13,256]"
+    hints = ALLOWED | {"warps": warps}
+    kernel = tilec.compile(two_layers, target="sm_100a", signature=signature, hints=hints, stop="ptx")
+    assert "tcgen05.mma.ws" in kernel.ptx and "tcgen05.mma.cta_group" in kernel.ptx
+    for backend, settings in backends([0]):
+        result = np.full(exact.shape, 99, np.float32)
+        tilec.run(kernel, (1,), (x, f, g, result), backend=backend, **settings)
+        np.testing.assert_array_equal(result, exact)
+
+
 MASK = re.compile(r"mov\.b64 (%rd\d+), \{%r\d+, %r\d+\};")
 MASKED = re.compile(r"(tcgen05\.mma\.ws[^;]*%p\d+), %rd\d+;")
 # The bits of each group of lanes: one more or less in the start, the other span first; zero and used spans of one more.
