@@ -33,7 +33,7 @@ class DeviceArray:
 
         from tilec.runtime.devices import call
 
-        self.shape = content.shape
+        self.shape, self.dtype = content.shape, content.dtype
         self.address = int(call(driver.cuMemAlloc, content.nbytes))
         call(driver.cuMemcpyHtoD, self.address, content.ctypes.data, content.nbytes)
         self.__cuda_array_interface__ = {
@@ -49,7 +49,7 @@ class DeviceArray:
 
         from tilec.runtime.devices import call
 
-        found = np.empty(self.shape, np.float32)
+        found = np.empty(self.shape, self.dtype)
         call(driver.cuCtxSynchronize)
         call(driver.cuMemcpyDtoH, found.ctypes.data, self.address, found.nbytes)
         return found

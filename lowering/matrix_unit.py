@@ -6,14 +6,15 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
+from tilec.dialect.tile_gpu.matrix import WEIGHT_STATIONARY_COLUMNS, WEIGHT_STATIONARY_ROWS
 from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import rectangles
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
-from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import groups_along_columns, wgmma_accumulator, wgmma_metadata, wgmma_operand
-from tilec.lowering.target import TENSOR_MEMORY_COLUMNS, Target
+from tilec.lowering.target import TENSOR_LANES, TENSOR_MEMORY_COLUMNS, Target
 
 # One tensor core instruction reads 32 bytes of each row (PTX ISA 9.7.16.2.1 and 9.7.15.2).
 STEP_BYTES = 32
@@ -102,6 +103,8 @@ class MatrixUnit:
     # The consumer of the channels that hold the operands.
     consumer: str = THREADS
     accumulates_in_tensor_memory: bool = False
+    # Whether rhs is the first operand of the instruction, so that the columns of an accumulator have lanes.
+    is_weight_stationary: bool = False
     # Registers of one thread that an instruction needs at once, by rows, columns and warps; 0: no more than any other.
     instruction_registers: Callable[[int, int, int], int] = lambda rows, columns, warps: 0
     # Whether operands from registers are swizzled; those that TMA loads always are.
@@ -156,6 +159,12 @@ def _sparse_refusal(rows: int, columns: int, warps: int) -> str | None:
     if rows % 128:
         return f"sparse tcgen05 needs a multiple of 128 rows, the accumulator has {rows}"
     return _tcgen05_refusal(rows, columns, warps)
+
+
+def _weight_stationary_refusal(rows: int, columns: int, warps: int) -> str | None:
+    if rows in WEIGHT_STATIONARY_ROWS and columns in WEIGHT_STATIONARY_COLUMNS:
+        return None
+    return f"tcgen05.mma.ws needs 64, 128 or 256 pixels and 32, 64 or 128 filters, the tile has {rows} and {columns}"
 
 
 def _wgmma_refusal(rows: int, columns: int, warps: int) -> str | None:
@@ -228,6 +237,15 @@ _TCGEN05_SCALED = replace(
     refusal=_scaled_refusal,
 )
 _TCGEN05_SPARSE = replace(_TCGEN05, name="sparse tcgen05", refusal=_sparse_refusal)
+_TCGEN05_WS = replace(
+    _TCGEN05,
+    name="tcgen05.ws",
+    is_weight_stationary=True,
+    accumulator_layout=lambda shape, warps, element: TensorLayout(
+        tuple(shape), 4, TENSOR_LANES, transposed=True
+    ).registers(warps),
+    refusal=_weight_stationary_refusal,
+)
 _WGMMA = MatrixUnit(
     "wgmma",
     accumulators=_TENSOR_CORE_ACCUMULATORS,
@@ -273,8 +291,11 @@ _FMA = MatrixUnit(
     swizzles_operands=False,
 )
 UNITS = {
-    unit.name: unit for unit in (_TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _WGMMA, _WGMMA_SPARSE, _MMA_SYNC, _FMA)
-}
+    unit.name: unit
+    for unit in (
+        _TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _TCGEN05_WS, _WGMMA, _WGMMA_SPARSE, _MMA_SYNC, _FMA,
+    )
+}  # fmt: skip
 
 
 def accumulates_in_registers(target: Target) -> bool:

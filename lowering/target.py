@@ -24,6 +24,8 @@ class Target(Frozen):
     scaled_matrix_units: tuple[str, ...]
     # The same for multiplies with a sparse lhs.
     sparse_matrix_units: tuple[str, ...]
+    # The same for multiplies whose filters are the first operand (mode "weights" of views of images).
+    weight_stationary_units: tuple[str, ...]
     # The maximum dynamic shared memory per block (CUDA programming guide, technical specifications).
     shared_bytes: int
     # 0 if the architecture has no tensor memory.
@@ -48,6 +50,8 @@ class Target(Frozen):
     loads_along_w: bool
     # Whether TMA loads pixels after each 32 of im2col::w::128: NVIDIA does not document their rows (allow_unconfirmed).
     loads_halos: bool
+    # Whether tcgen05.mma.ws clears columns: the table of PTX ISA 9.7.16.4.3 contradicts its text (allow_unconfirmed).
+    clears_columns: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
     # Whether a block takes over others before they start (PTX ISA 9.7.13.17: clusterlaunchcontrol needs sm_100).
@@ -74,6 +78,7 @@ TARGETS = {
             ("tcgen05", "mma.sync", "fma"),
             ("block-scaled tcgen05",),
             ("sparse tcgen05",),
+            ("tcgen05.ws",),
             shared_bytes=232448,
             tensor_memory_columns=TENSOR_MEMORY_COLUMNS,
             multiplied_rows=TENSOR_LANES,
@@ -86,6 +91,7 @@ TARGETS = {
             fills_nan=False,
             loads_along_w=True,
             loads_halos=False,
+            clears_columns=False,
             converts_small_floats=True,
             claims_blocks=True,
             packs_floats=True,
@@ -98,6 +104,7 @@ TARGETS = {
             ("wgmma", "mma.sync", "fma"),
             (),
             ("sparse wgmma",),
+            (),
             shared_bytes=232448,
             tensor_memory_columns=0,
             multiplied_rows=64,
@@ -110,6 +117,7 @@ TARGETS = {
             fills_nan=False,
             loads_along_w=False,
             loads_halos=False,
+            clears_columns=False,
             converts_small_floats=False,
             claims_blocks=False,
             packs_floats=False,

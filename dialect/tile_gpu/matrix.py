@@ -19,7 +19,7 @@ from tilec.dialect.tile_gpu.sets import (
     TensorBuffer,
     is_register_tile,
 )
-from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.tile_gpu.types import TENSOR, TRANSPOSED, BufferType
 from tilec.dialect.tilex.sparse_rules import GROUPS, word_elements
 from tilec.dialect.verify import types_only
 from tilec.element_types import ELEMENT_TYPES, element_type
@@ -46,6 +46,10 @@ SPARSE_ROWS, METADATA = 128, "sparse_metadata"
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 # Of a multiply that keeps rows of the accumulator.
 SKIPPED_CLAUSE = "{ skip [$skipped]}"
+# Of a multiply into a transposed accumulator, and of one that moves the rows of lhs.
+SHIFTED_CLAUSE = "{ shifted $shifted}{ $ashift}"
+# PTX ISA 9.7.16.2.1: N and M of tcgen05.mma.ws, which are the rows and columns of the accumulator.
+WEIGHT_STATIONARY_ROWS, WEIGHT_STATIONARY_COLUMNS = (64, 128, 256), (32, 64, 128)
 # Of each multiply (README.md, Ids).
 ID_CLAUSE = "{ id $id}"
 
@@ -55,8 +59,38 @@ def matrix_shapes(op: ir.OpView) -> str | None:
     """The problem with the shapes of accumulator, lhs and rhs, or None."""
     accumulator = tuple(op.operands[0].type.shape)
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
-    if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], rhs[1]):
+    if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (_multiplied_rows(op), rhs[1]):
         return f"expected MxK, KxN and MxN, but got {lhs}, {rhs} and {accumulator}"
+    return None
+
+
+def _multiplied_rows(op: ir.OpView) -> int:
+    """The rows of lhs of which there are products: all, but of a multiply into a transposed accumulator."""
+    rows, accumulator = op.lhs.type.shape[0], op.operands[0].type
+    is_transposed = isinstance(accumulator, BufferType) and accumulator.is_transposed
+    return min(rows, accumulator.shape[0]) if is_transposed else rows
+
+
+def most_shifted_rows(columns: int) -> int:
+    """The greatest shift of a multiply into a transposed accumulator (PTX ISA 9.7.16.4.3)."""
+    return 16 if columns == WEIGHT_STATIONARY_COLUMNS[0] else 32
+
+
+def weight_stationary(op: ir.OpView) -> str | None:
+    """The problem with a multiply into a transposed accumulator, or with a shift of another one; or None."""
+    accumulator, lhs, shift = op.accumulator.type, op.lhs.type, op.shifted or 0
+    if not accumulator.is_transposed:
+        if op.shifted is None:
+            return None
+        return f"expected an accumulator whose layout is '{TRANSPOSED}' with shifted, but got {accumulator.spelled()}"
+    (rows, columns), most = accumulator.shape, most_shifted_rows(accumulator.shape[1])
+    if rows not in WEIGHT_STATIONARY_ROWS or columns not in WEIGHT_STATIONARY_COLUMNS or lhs.memory == TENSOR:
+        expected = "64, 128 or 256 rows by 32, 64 or 128 columns, and lhs in shared memory"
+        return f"expected a transposed accumulator of {expected}, but got {accumulator.spelled()}, {lhs.spelled()}"
+    if getattr(op, "pair", False):
+        return "a multiply into a transposed accumulator is of one CTA"
+    if not 0 <= shift <= min(lhs.shape[0] - rows, most):
+        return f"expected a shift from 0 to {min(lhs.shape[0] - rows, most)}, but got {shift}"
     return None
 
 
@@ -133,12 +167,22 @@ def places_of_operands(op: ir.OpView) -> str | None:
 
 
 def skipped_rows(op: ir.OpView) -> str | None:
-    """PTX ISA 9.7.16.10.9: disable-output-lane has a bit for each of the 128 lanes of a CTA."""
+    """PTX ISA 9.7.16.10.9 and 9.7.16.4.3: a bit for each of the 128 lanes of a CTA, or a zero-column mask."""
     words, accumulator = len(op.skipped), op.accumulator.type
+    if accumulator.is_transposed:
+        return None if words in (0, 2) else f"expected 2 words of skipped rows for {TRANSPOSED}, but got {words}"
     if words and (words != _SKIPPED_WORDS or accumulator.shape[0] != _SKIPPED_ROWS or getattr(op, "pair", False)):
         expected = f"{_SKIPPED_WORDS} words of skipped rows for {_SKIPPED_ROWS} rows of one CTA"
         return f"expected {expected}, but got {words} for {accumulator.spelled()}"
     return None
+
+
+def moved_rows(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.16.10.9: .ashift moves an operand A in tensor memory, of 128 rows of one CTA."""
+    lhs, is_part = op.lhs.type, getattr(op, "first", None) is not None
+    if not op.ashift or lhs.memory == TENSOR and lhs.shape[0] == _SKIPPED_ROWS and not is_part:
+        return "a multiply of a pair moves no rows" if op.ashift and getattr(op, "pair", False) else None
+    return f"expected all of {_SKIPPED_ROWS} rows of lhs in tensor memory with ashift, but got {lhs.spelled()}"
 
 
 def _step(op: ir.OpView) -> int:
@@ -192,7 +236,9 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
     With `depth`, only `depth` columns of lhs and rows of rhs count, from `first` on. Row i of the accumulator
-    stays as it is where bit i % 32 of word i / 32 of `skipped` is set.
+    stays as it is where bit i % 32 of word i / 32 of `skipped` is set. With `shifted` row i of the product is that of
+    row `shifted` + i of lhs (README.md, "Weight-stationary multiplies"). With `ashift` the rows of lhs, in all steps
+    along K but the last, move up by one after they are read (README.md, "Shifted rows").
     """
 
     interface = Interface(Category.MULTIPLY, Memory.TENSOR, executor=Executor.MULTIPLY, scratch=Scratch.NONE)
@@ -208,13 +254,16 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     pair: Flag
     first: Int32 | None
     depth: Int32 | None
+    shifted: Int32 | None
+    ashift: Flag
     id: Int32 | None
     assembly = (
         f"$kind{RHS_KIND_CLAUSE} {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator"
         " accumulate $accumulate"
-        f"{SKIPPED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
+        f"{SKIPPED_CLAUSE}{SHIFTED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
     rules = [
+        weight_stationary,
         pair_shapes,
         elements_of_operands,
         signs_of_integers,
@@ -222,6 +271,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         whole_steps,
         _part_of_depth,
         skipped_rows,
+        moved_rows,
     ]
 
 

@@ -11,16 +11,19 @@ from tilec.dialect.tile_gpu.matrix import (
     ID_CLAUSE,
     OPERANDS,
     RHS_KIND_CLAUSE,
+    SHIFTED_CLAUSE,
     SKIPPED_CLAUSE,
     AnyKind,
     Kind,
     PackedKind,
     elements_of_operands,
     matrix_shapes,
+    moved_rows,
     places_of_operands,
     signs_of_integers,
     skipped_rows,
     sparse_shapes,
+    weight_stationary,
     whole_steps,
 )
 from tilec.dialect.tile_gpu.memory import ROW_RULES
@@ -217,7 +220,7 @@ class UndefinedOp(Operation, name="undefined"):
 class MultiplyOp(Operation, name="multiply"):
     """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05.
 
-    Rows that are `skipped` are those of the accumulator, as of `tcgen05_mma`.
+    Rows that are `skipped` or `shifted` are those of `tcgen05_mma`.
     """
 
     interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
@@ -231,12 +234,23 @@ class MultiplyOp(Operation, name="multiply"):
     rhs_kind: PackedKind | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
+    shifted: Int32 | None
+    ashift: Flag
     id: Int32 | None
     assembly = (
-        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SKIPPED_CLAUSE}{ID_CLAUSE} attr-dict"
-        " : type($lhs), type($rhs) -> type($result)"
+        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SKIPPED_CLAUSE}{SHIFTED_CLAUSE}"
+        f"{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [matrix_shapes, elements_of_operands, signs_of_integers, places_of_operands, whole_steps, skipped_rows]
+    rules = [
+        matrix_shapes,
+        weight_stationary,
+        elements_of_operands,
+        signs_of_integers,
+        places_of_operands,
+        whole_steps,
+        skipped_rows,
+        moved_rows,
+    ]
 
 
 class MultiplySparseOp(Operation, name="multiply_sparse"):

@@ -1,6 +1,8 @@
 """Operand lhs of multiplies in tensor memory, whose rows move up by one for each tap (README.md, "Shifted rows")."""
 
-from tilec.dialect.attributes import Int32
+from collections.abc import Sequence
+
+from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
@@ -14,6 +16,7 @@ LHS_ROWS, LANE_GROUPS = 128, 4
 LHS_LAYOUT = f"lanes={LHS_ROWS} packed"
 _SWIZZLES = ("contiguous=1 swizzle=64B", "contiguous=1 swizzle=128B")
 T = TypeVariable("T", TensorBuffer)
+_ASHIFT = "ashift"
 _PLACE_ROWS, _SHIFT_ROWS = "tile_gpu.place_rows", "tile_gpu.shift_rows"
 
 
@@ -48,7 +51,29 @@ def _last_use_of_tap(op: ir.OpView) -> str | None:
         return "rows are shifted in the block of their copy, and have no later use"
     if not users:
         return "expected a multiply of the rows before they are shifted again"
-    return None
+    return _moved_alike(users, op)
+
+
+def _moved_alike(multiplies: Sequence[ir.Operation], op: ir.OpView) -> str | None:
+    """The multiply of a tap moves rows if and only if the shift after it says so; it is the only one then."""
+    moving = [multiply for multiply in multiplies if _ASHIFT in multiply.attributes]
+    if len(moving) == int(op.after_ashift) and (not moving or len(multiplies) == 1):
+        return None
+    expected = "one multiply of the rows, with ashift," if op.after_ashift else "no multiply with ashift"
+    return f"expected {expected} before they are shifted, but got {len(moving)} of {len(multiplies)}"
+
+
+def _last_multiply(op: ir.OpView) -> str | None:
+    """As for shifts of placed rows: the operation before it in the block that uses the rows is its multiply."""
+    before = [
+        use.owner.operation
+        for use in op.rows.uses
+        if use.owner.operation.block == op.operation.block and use.owner.operation.is_before_in_block(op)
+    ]
+    last = before[:1]
+    for user in before[1:]:
+        last = [user] if last[0].is_before_in_block(user) else last
+    return _moved_alike(last, op)
 
 
 @types_only
@@ -79,7 +104,8 @@ class ShiftRowsOp(Operation, name="shift_rows"):
     rows: Operand[T]
     source: Operand[SharedBuffer]
     tap: Int32
-    assembly = "$rows from $source tap $tap attr-dict : type($source) -> type($result)"
+    after_ashift: Flag
+    assembly = "$rows from $source tap $tap{ $after_ashift} attr-dict : type($source) -> type($result)"
     rules = [_copied_run, _new_rows_problem, _last_use_of_tap]
 
 
@@ -94,14 +120,18 @@ class Tcgen05CopyRowsOp(Operation, name="tcgen05_copy_rows"):
 
 
 class Tcgen05ShiftRowsOp(Operation, name="tcgen05_shift_rows"):
-    """rows[i] = rows[i + 1], but the last row of group g of 32 is row 128 + 4 * (tap - 1) + g of the source."""
+    """rows[i] = rows[i + 1], but the last row of group g of 32 is row 128 + 4 * (tap - 1) + g of the source.
+
+    With `after_ashift` the multiply before has moved the rows of all steps along K but the last.
+    """
 
     interface = Interface(Category.COPY, Memory.TENSOR, executor=Executor.MULTIPLY)
     source: Operand[SharedBuffer]
     rows: Operand[TensorBuffer]
     tap: Int32
-    assembly = "$source tap $tap -> $rows attr-dict : type($source) -> type($rows)"
-    rules = [_copied_run, _new_rows_problem]
+    after_ashift: Flag
+    assembly = "$source tap $tap{ $after_ashift} -> $rows attr-dict : type($source) -> type($rows)"
+    rules = [_copied_run, _new_rows_problem, _last_multiply]
 
 
 def _interval(op: ir.OpView) -> str | None:
@@ -127,3 +157,36 @@ class RowsInIntervalOp(Operation, name="rows_in_interval", traits=[ext.Pure]):
     end: Int32
     assembly = "$start period $period from $begin to $end attr-dict"
     rules = [_interval]
+
+
+# The most columns of a span of a zero-column mask (PTX ISA 9.7.16.4.3).
+_MOST_OF_SPAN = 256
+
+
+def _spans(op: ir.OpView) -> str | None:
+    zeros, groups = op.end - op.begin, LHS_ROWS // op.columns if op.columns in (32, 64, 128) else 0
+    if not groups or op.rows % groups:
+        return f"expected 32, 64 or 128 columns, and rows for each group of lanes, but got {op.columns}, {op.rows}"
+    if not 0 < zeros <= _MOST_OF_SPAN or not 0 < op.period - zeros <= _MOST_OF_SPAN:
+        expected = f"expected 1 to {_MOST_OF_SPAN} rows of a period that are zero, and as many others"
+        return f"{expected}, but got {zeros} of {op.period}"
+    return None
+
+
+class ZeroRowsOp(Operation, name="zero_rows", traits=[ext.Pure]):
+    """The words of a zero-column mask, by which row i of a product is zero if (start + i) % period is in [begin, end).
+
+    The product has `rows` rows and `columns` columns, and a transposed accumulator. The start is not negative.
+    """
+
+    interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)
+    first: Result[Integer32]
+    second: Result[Integer32]
+    start: Operand[Integer32]
+    period: Int32
+    begin: Int32
+    end: Int32
+    rows: Int32
+    columns: Int32
+    assembly = "$start period $period from $begin to $end of $rows by $columns attr-dict"
+    rules = [_interval, _spans]

@@ -16,6 +16,8 @@ MEMORIES = (SHARED, TENSOR)
 _PACKED_BITS = re.compile(r" packed=(\d+)")
 # The layout of 64 rows of an accumulator of a pair of CTAs (PTX ISA 9.7.16.10.5, layout B).
 HALVES = "lanes=128 halves"
+# The layout of an accumulator whose columns have lanes (PTX ISA 9.7.16.10.5, layouts D, E and G).
+TRANSPOSED = "lanes=128 transposed"
 
 
 class BufferType(TileGpu.Type, name="buffer"):
@@ -45,6 +47,11 @@ class BufferType(TileGpu.Type, name="buffer"):
     def is_in_halves(self) -> bool:
         """Whether the second half of the columns is in other lanes: 64 rows of an accumulator of a pair."""
         return self.memory == TENSOR and self.layout == HALVES
+
+    @property
+    def is_transposed(self) -> bool:
+        """Whether the columns of an accumulator have lanes: tcgen05.mma.ws multiplies, whose first operand is rhs."""
+        return self.memory == TENSOR and self.layout == TRANSPOSED
 
     @property
     def packed_bits(self) -> int | None:

@@ -9,10 +9,11 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import ELEMENT_TYPES
 
-MODES = ("im2col", "w", "w128", "run", "stationary")
+MODES = ("im2col", "w", "w128", "run", "stationary", "weights")
 # The pixels that im2col::w::128 loads (PTX ISA 5.5.5.1).
 PIXELS_OF_W128 = 128
-OF_128_PIXELS = ("w128", "stationary")
+# The pixels of a tile, in the modes that demand them (PTX ISA 9.7.16.2.1: N of tcgen05.mma.ws).
+TILE_PIXELS = {"w128": (PIXELS_OF_W128,), "stationary": (PIXELS_OF_W128,), "weights": (64, 128, 256)}
 _RANKS = (3, 4, 5)
 # The bytes of a pixel in a slice of channels (PTX ISA 5.5.6: NC/8HWC8 and NC/16HWC16 of 2-byte elements).
 SLICE_BYTES = (16, 32)
@@ -102,6 +103,12 @@ def _tile_problem(tile_shape: Sequence[int], element: ir.Type) -> str | None:
 def _mode_problem(mode: str | None, tile_shape: Sequence[int]) -> str | None:
     if mode is not None and mode not in MODES:
         return f"mode must be one of: {', '.join(MODES)}, but got: {mode}"
-    if mode in OF_128_PIXELS and tile_shape[0] != PIXELS_OF_W128:
-        return f"mode {mode} expects tiles of {PIXELS_OF_W128} pixels, but got {tile_shape[0]}"
+    if mode in TILE_PIXELS and tile_shape[0] not in TILE_PIXELS[mode]:
+        return f"mode {mode} expects tiles of {pixels_text(mode)} pixels, but got {tile_shape[0]}"
     return None
+
+
+def pixels_text(mode: str) -> str:
+    """The numbers of pixels of the tiles of a mode, for messages."""
+    *others, last = map(str, TILE_PIXELS[mode])
+    return f"{', '.join(others)} or {last}" if others else last

@@ -96,10 +96,10 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
 
 
 # The modes whose tiles do not cross rows of an image.
-BY_ROW = ("w", "w128", "stationary")
+BY_ROW = ("w", "w128", "stationary", "weights")
 # The modes in which one copy has the pixels of all taps along W: threads read the rows of each tap, or the rows move
-# from tap to tap in tensor memory.
-RUN, STATIONARY = "run", "stationary"
+# from tap to tap in tensor memory, or multiplies with the filters as their first operand read the rows of each tap.
+RUN, STATIONARY, WEIGHTS = "run", "stationary", "weights"
 # The parameters with one value per spatial dimension, in the order of the text.
 ARRAYS = ("window", "dilation", "stride", "lower", "upper")
 

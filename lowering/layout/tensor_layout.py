@@ -18,9 +18,11 @@ from tilec.lowering.target import TENSOR_LANES
 _SUBPARTITION_WARPS = 4
 _LANE_ROWS = along_rows((1, 2, 4, 8, 16))
 CELL_BYTES = 4
-_TEXT = re.compile(r"lanes=(64|128)( packed| halves)?(?: pieces=([1-9]\d*) apart=([1-9]\d*))?")
+_TEXT = re.compile(r"lanes=(64|128)( packed| halves| transposed)?(?: pieces=([1-9]\d*) apart=([1-9]\d*))?")
 # Rows of an accumulator in halves: those of one CTA of a pair that multiplies 128 rows.
 _HALVED_ROWS = 64
+# The lanes of a group, which has a part of each row or column (PTX ISA 9.7.16.10.5, layouts B, D, E and G).
+GROUP_LANES = (32, 64, 128)
 
 
 @dataclass(frozen=True)
@@ -29,9 +31,10 @@ class TensorLayout:
 
     A cell holds one element in its low bits, or with `packed` all neighbours of a row that fit, the first in the low
     bits: the layout of operand A. With `halves` a tile has 64 rows, and the second half of its columns is in the upper
-    64 of 128 lanes (PTX ISA 9.7.16.10.5, layout B). The columns are in as many equal `pieces`, which begin `apart`
-    columns from each other: an operand over sums of which each four warps have read a piece. Raises ValueError for
-    other shapes.
+    64 of 128 lanes (PTX ISA 9.7.16.10.5, layout B). With `transposed`, tile[m, n] is in lane n and column m; of 64 or
+    32 columns, each further 64 or 32 lanes have the next half or quarter of the rows (layouts E and G). The columns are
+    in as many equal `pieces`, which begin `apart` columns from each other: an operand over sums of which each four
+    warps have read a piece. Raises ValueError for other shapes.
     """
 
     shape: tuple[int, ...]
@@ -41,6 +44,7 @@ class TensorLayout:
     halves: bool = False
     pieces: int = 1
     apart: int = 0
+    transposed: bool = False
 
     def __post_init__(self) -> None:
         if len(self.shape) != 2:
@@ -49,7 +53,11 @@ class TensorLayout:
             raise ValueError(
                 f"halves have 128 lanes, {_HALVED_ROWS} rows and an even number of columns, got shape {self.shape}"
             )
-        if not self.halves and self.shape[0] % self.lanes:
+        if self.transposed and (
+            self.lanes != TENSOR_LANES or self.shape[1] not in GROUP_LANES or self.shape[0] % self.groups
+        ):
+            raise ValueError(f"a transposed tile has 32, 64 or 128 columns in 128 lanes, got shape {self.shape}")
+        if not self.halves and not self.transposed and self.shape[0] % self.lanes:
             raise ValueError(f"expected a multiple of {self.lanes} rows, got shape {self.shape}")
         if self.shape[1] % self.per_cell:
             raise ValueError(f"expected rows of whole cells of {self.per_cell} elements, got shape {self.shape}")
@@ -60,7 +68,18 @@ class TensorLayout:
 
     def __str__(self) -> str:
         pieces = f" pieces={self.pieces} apart={self.apart}" if self.pieces > 1 else ""
-        return f"lanes={self.lanes}{' packed' if self.packed else ' halves' if self.halves else ''}{pieces}"
+        qualifiers = {" packed": self.packed, " halves": self.halves, " transposed": self.transposed}
+        return f"lanes={self.lanes}{''.join(text for text, holds in qualifiers.items() if holds)}{pieces}"
+
+    @property
+    def groups(self) -> int:
+        """The groups of lanes of which each has a part of the tile: of its columns, or of the rows if transposed."""
+        return TENSOR_LANES // self.shape[self.transposed] if self.halves or self.transposed else 1
+
+    @property
+    def has_whole_rows(self) -> bool:
+        """Whether each row is in one of 128 lanes."""
+        return self.lanes == TENSOR_LANES and not self.halves and not self.transposed
 
     @property
     def per_cell(self) -> int:
@@ -70,7 +89,7 @@ class TensorLayout:
     @property
     def block_columns(self) -> int:
         """The columns under one block of rows."""
-        return self.shape[1] // (2 if self.halves else self.per_cell)
+        return self.shape[not self.transposed] // self.groups // self.per_cell
 
     @property
     def piece_columns(self) -> int:
@@ -84,7 +103,7 @@ class TensorLayout:
     @property
     def blocks(self) -> int:
         """The blocks of rows."""
-        return 1 if self.halves else self.shape[0] // self.lanes
+        return 1 if self.groups > 1 or self.transposed else self.shape[0] // self.lanes
 
     @property
     def columns(self) -> int:
@@ -102,7 +121,9 @@ class TensorLayout:
                 f"{self.pieces} pieces are those of {self.pieces * _SUBPARTITION_WARPS} warps, not {warps}"
             )
         if self.halves:
-            return tensor_memory_halves(self.shape, warps)
+            return tensor_memory_groups(self.shape, warps)
+        if self.transposed:
+            return tensor_memory_groups(self.shape[::-1], warps).transpose((1, 0))
         cells = tensor_memory_16x256b if self.lanes == 64 else tensor_memory_32x32b
         return divided(cells((self.shape[0], self.block_columns), warps), 1, self.per_cell)
 
@@ -115,8 +136,9 @@ def parse_tensor_layout(text: str, shape: tuple[int, ...], element_bytes: int) -
     qualifier, pieces, apart = (match[2] or "").strip(), int(match[3] or 1), int(match[4] or 0)
     try:
         return TensorLayout(
-            shape, element_bytes, int(match[1]), qualifier == "packed", qualifier == "halves", pieces, apart
-        )
+            shape, element_bytes, int(match[1]), qualifier == "packed", qualifier == "halves", pieces, apart,
+            qualifier == "transposed",
+        )  # fmt: skip
     except ValueError as error:
         raise VerificationError(f"bad layout '{text}': {error}") from error
 
@@ -135,17 +157,20 @@ def tensor_memory_32x32b(shape: Sequence[int], warps: int) -> LinearLayout:
     return LinearLayout(register, _LANE_ROWS, warp, (rows, columns))
 
 
-def tensor_memory_halves(shape: Sequence[int], warps: int) -> LinearLayout:
-    """A tile of 64 rows whose second half of columns is in the upper 64 lanes, read with shape .32x32b.
+def tensor_memory_groups(shape: Sequence[int], warps: int) -> LinearLayout:
+    """A tile of 32, 64 or 128 rows, of which each group of lanes has a part of the columns, read with shape .32x32b.
 
-    Lane L of warp w holds row 32 (w % 2) + L, and of the half of the columns w % 4 / 2.
+    Thread L of 128 holds row L % rows of part L / rows of the columns, which eight or sixteen warps split.
     """
-    rows, columns = _check(shape, warps, 64)
-    own = columns // 2 // (warps // _SUBPARTITION_WARPS)
-    if rows != 64 or own < 1:
-        raise ValueError(f"expected 64 rows and two columns per warp, got {tuple(shape)} for {warps} warps")
-    warp = ((32, 0), (0, columns // 2), *along_columns(doubling(own, columns // 2)))
-    return LinearLayout(along_columns(doubling(1, own)), _LANE_ROWS, warp, (rows, columns))
+    rows, columns = _check(shape, warps, shape[0])
+    part = columns * rows // TENSOR_LANES
+    own = part // (warps // _SUBPARTITION_WARPS)
+    if rows not in GROUP_LANES or own < 1:
+        raise ValueError(f"expected 32, 64 or 128 rows and a column per warp, got {tuple(shape)} for {warps} warps")
+    lanes = along_rows(doubling(32, rows)) + along_columns(doubling(part, columns))
+    return LinearLayout(
+        along_columns(doubling(1, own)), _LANE_ROWS, lanes + along_columns(doubling(own, part)), (rows, columns)
+    )
 
 
 def tensor_memory_16x256b(shape: Sequence[int], warps: int) -> LinearLayout:

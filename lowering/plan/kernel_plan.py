@@ -130,7 +130,8 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     here. Raises UnsupportedError.
     """
     options, remarks = division.options, list(division.remarks)
-    target = replace(target, fills_nan=given.allow_unconfirmed, loads_halos=given.allow_unconfirmed)
+    allowed = given.allow_unconfirmed
+    target = replace(target, fills_nan=allowed, loads_halos=allowed, clears_columns=allowed)
 
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
         # The fence is one of each CTA, which does not wait for the acquires of others.

@@ -14,6 +14,7 @@ from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, refusal_of_operand
 from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.row_loads import prefetch_map
+from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
@@ -38,6 +39,10 @@ def plan_remarks(
         if multiply.refusals:
             message = f"the multiply is done by {multiply.unit.name}: {'; '.join(multiply.refusals)}"
             yield Remark("matrix-unit", message, location, Loss("unit"))
+        if multiply.unit.is_weight_stationary:
+            copies = _copies(plan.stationary.get(multiply.lhs.value))
+            message = f"the filters are the first operand of tcgen05.mma.ws{copies}"
+            yield Remark("convolution", message, load_location(multiply.lhs.value))
         if multiply.promotes:
             elements = " by ".join(dict.fromkeys(multiply.types.elements))
             message = (
@@ -59,6 +64,14 @@ def plan_remarks(
         reason, location = access_reason(op, plan, use_tma, target), source_location(op.operation.location)
         if reason is not None and location not in explained:
             yield Remark("tma", reason, location, Loss("access"))
+
+
+def _copies(found: StationaryTile | str | None) -> str:
+    """How the pixels of a weight-stationary multiply are loaded, if its window has several taps along W."""
+    if found is None:
+        return ""
+    each = f", and each tap along W has a copy of its own: {found}"
+    return each if isinstance(found, str) else ", and one copy has the pixels of all taps along W"
 
 
 def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:

@@ -15,8 +15,8 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.build import copied
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_rules import PIXELS_OF_W128
-from tilec.dialect.tilex.im2col_type import RUN, STATIONARY
+from tilec.dialect.tilex.im2col_rules import TILE_PIXELS, pixels_text
+from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, WEIGHTS
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.plan.matrix.stationary_tiles import run_of
@@ -31,6 +31,8 @@ from tilec.remarks import Remark
 CountCycles = Callable[[ir.Module, Target, CompileOptions], float]
 # The model does not resolve a smaller share of the time.
 _LEAST_GAIN = 0.01
+# The hints that give views another mode, with the modes of these views.
+_DEMANDED = {RUN: (None,), STATIONARY: (None, "w", "w128"), WEIGHTS: (None, "w128", "w")}
 _EACH = "each tap along W has a copy of its own"
 _ORDER = "the products of these taps may be added in another order; hint convolution=im2col loads each tap"
 
@@ -75,8 +77,8 @@ class _Candidate:
 def run_with_lowerings(module: ir.Module, compiler: Compiler, remarks: list[Remark]) -> ir.Module:
     """The module after the passes over Tile IR, with the chosen lowering of each view; `remarks` gets the reasons."""
     hint = compiler.options.convolution
-    if hint in (RUN, STATIONARY):
-        for maker in _undecided(module, (None, "w128") if hint == STATIONARY else (None,)):
+    if hint in _DEMANDED:
+        for maker in _undecided(module, _DEMANDED[hint]):
             _demand(maker.operation.results[0], hint)
     numbers = [] if hint is not None else _numbers_to_choose(module)
     if not numbers:
@@ -111,14 +113,14 @@ def _undecided(module: ir.Module, modes: Sequence[str | None]) -> Iterator[ir.Op
 def _demand(view: ir.Value, mode: str) -> None:
     """Gives a view a mode; raises UnsupportedError if its tiles had other pixels then."""
     type = view.type
-    if mode == STATIONARY and type.mode is None:
-        location, pixels = source_location(view.owner.location), type.tile_shape[0]
-        refused = "convolution=stationary cannot be followed: "
-        if pixels != PIXELS_OF_W128:
-            raise UnsupportedError(f"{refused}expected tiles of {PIXELS_OF_W128} pixels, got {pixels}", location)
-        if type.spatial_rank > 1:
-            expected = "expected tiles of pixels at one position of the spatial dimensions but W, as of mode='w128'"
-            raise UnsupportedError(f"{refused}{expected}: give the views of images and result this mode", location)
+    location, pixels = source_location(view.owner.location), type.tile_shape[0]
+    refused = f"convolution={mode} cannot be followed: "
+    if pixels not in TILE_PIXELS.get(mode, (pixels,)):
+        raise UnsupportedError(f"{refused}expected tiles of {pixels_text(mode)} pixels, got {pixels}", location)
+    if mode != RUN and type.mode is None and type.spatial_rank > 1:
+        order = f"mode='{_DEMANDED[mode][-1]}'"
+        expected = f"expected tiles of pixels at one position of the spatial dimensions but W, as of {order}"
+        raise UnsupportedError(f"{refused}{expected}: give the views of images and result this mode", location)
     view.set_type(type.with_mode(mode))
 
 

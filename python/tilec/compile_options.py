@@ -30,8 +30,8 @@ SIZES = {
 CHOICES = {
     "convolution": (
         "how the images of convolutions are loaded, chosen by the cost model if not given: a copy per tap, one copy of "
-        "the pixels of all taps along W, or such a copy whose rows move in tensor memory",
-        ("im2col", "run", "stationary"),
+        "the pixels of all taps along W, such a copy whose rows move in tensor memory, or filters as the first operand",
+        ("im2col", "run", "stationary", "weights"),
     ),
 }
 _MOST_DIGITS = 20

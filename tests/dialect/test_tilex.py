@@ -142,7 +142,7 @@ REFUSED = {
     ),
     "mode": (
         VIEW.replace("mode=im2col", "mode=tile"),
-        "mode must be one of: im2col, w, w128, run, stationary, but got: tile",
+        "mode must be one of: im2col, w, w128, run, stationary, weights, but got: tile",
     ),
     "w128": (VIEW.replace("mode=im2col", "mode=w128"), "mode w128 expects tiles of 128 pixels, but got 32"),
     "stationary": (

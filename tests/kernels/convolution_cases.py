@@ -28,7 +28,7 @@ KINDS = {
     "e4m3": ml_dtypes.float8_e4m3fn,
     "e5m2": ml_dtypes.float8_e5m2,
 }
-BY_ROW = ("w", "w128", "stationary")
+BY_ROW = ("w", "w128", "stationary", "weights")
 # The geometry is that of W, and with "outer_" that of H and D; padding is (before, after).
 PARAMETERS: dict[str, tuple[Any, ...]] = {
     "rank": (1, 2, 3),

@@ -137,6 +137,7 @@ PROGRAMS = {
     "sparse": Program(sparse, "A: f16[?,?], M: u32[?,?], B: f16[?,?], C: f32[?,?]"),
     "convolution im2col": _convolution("im2col"),
     "convolution run": _convolution("run"),
+    "convolution weights": _convolution("weights", "'w'", ("sm_100a",), allow_unconfirmed=True),
 }
 if "stationary" in MODES:
     PROGRAMS["convolution stationary"] = _convolution("stationary", "'w128'", ("sm_100a",), allow_unconfirmed=True)

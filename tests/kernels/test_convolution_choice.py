@@ -199,7 +199,7 @@ def test_hint_that_cannot_be_followed_is_an_error(case: str) -> None:
 
 
 def test_unknown_lowering_is_refused() -> None:
-    message = "hint 'convolution': expected one of im2col, run, stationary, got 'rum'"
+    message = "hint 'convolution': expected one of im2col, run, stationary, weights, got 'rum'"
     with pytest.raises(UsageError, match=re.escape(message)):
         compiled("sm_90a", "rum")
 

@@ -75,7 +75,7 @@ def convolution(random: np.random.Generator, constants: dict[str, str]) -> Probl
     padded = np.pad(images, ((0, 0), (0, 0), (1, 1), (0, 0)))
     taps = [(r, s) for r in range(3) for s in range(3)]
     exact = sum(padded[:, r : r + 7, s : s + 9] @ filters[r, s] for r, s in taps)
-    by_row = constants["stored"] == "'w128'"
+    by_row = constants["stored"] != "None"
     grid = (7 * -(-20 * 9 // 128),) if by_row else (-(-20 * 7 * 9 // 128),)
     return [stored(images, "f16"), stored(filters, "f16"), np.zeros((20, 7, 9, 32), np.float16)], grid, exact
 

@@ -29,6 +29,8 @@ from tilec.lowering.layout.tensor_layout import (
         ("lanes=128 packed pieces=4 apart=16", 128, 2, 56),
         ("lanes=128 halves", 64, 4, 32),
         ("lanes=128 halves", 64, 2, 32),
+        ("lanes=128 transposed", 128, 4, 64),
+        ("lanes=128 transposed", 64, 4, 32),
     ],
 )
 def test_columns_of_64_elements(text, rows, element_bytes, columns):
@@ -65,6 +67,18 @@ def test_halves_are_in_the_lanes_of_layout_b(warps):
     lane_of_element = row + 64 * (column // (columns // 2))
     assert np.array_equal(*np.broadcast_arrays(lane_of_element, 32 * (w % 4) + lane))
     assert np.array_equal(*np.broadcast_arrays(column % (columns // 2), own * (w // 4) + r))
+
+
+@pytest.mark.parametrize("warps", [4, 8])
+@pytest.mark.parametrize("columns", [32, 64, 128])
+def test_columns_of_a_transposed_tile_have_lanes(columns, warps):
+    """PTX ISA 9.7.16.10.5: layouts D, E and G of D[n, m]; each group of lanes has a part of the rows m."""
+    part = 128 * columns // 128
+    layout = TensorLayout((128, columns), 4, 128, transposed=True)
+    r, lane, w = np.ogrid[: part // (warps // 4), :32, :warps]
+    row, column = layout.registers(warps).apply(r, lane, w)
+    assert np.array_equal(*np.broadcast_arrays(column + columns * (row // part), 32 * (w % 4) + lane))
+    assert np.array_equal(*np.broadcast_arrays(row % part, part // (warps // 4) * (w // 4) + r))
 
 
 @pytest.mark.parametrize("warps", [8, 16])

@@ -103,4 +103,15 @@ KERNEL_ROWS = (
             "kernels/test_stationary_images.py::test_refused",
         ),
     ),
+    KernelRow(
+        "5.5.5.3",
+        "im2col::w with wHalo",
+        '`mode="weights"` of `ct.im2col_view`, of left operands of multiplies, with the hint `allow_unconfirmed`; '
+        'also hint `convolution="weights"` for views of the modes `w` and `w128`',
+        "sm_100a; the widths and strides of the row before; each tap has a copy without wHalo otherwise",
+        (
+            "kernels/test_weight_stationary.py::test_runs",
+            "kernels/test_weight_stationary.py::test_a_copy_for_each_tap",
+        ),
+    ),
 )

@@ -7,7 +7,7 @@ FORMS = (
     (
         "`disable-output-lane`",
         "a lane of D whose bit is 1 is not written",
-        "none but those of algorithm 3b",
+        '`mode="stationary"`',
         (
             "ptxsim/test_tcgen05_operands.py::test_disabled_lanes_keep_their_values",
             "ptxsim/test_activation_stationary.py::test_each_bit_of_the_masks_counts",
@@ -28,8 +28,9 @@ FORMS = (
     (
         "`.ashift`",
         "A in tensor memory moves by one lane after the multiply; M 128 or 256",
-        "none: a copy of new rows must wait for it, and need not for `tcgen05.shift`",
+        '`mode="stationary"`, in all steps along K but the last, whose `tcgen05.shift` precedes the copies of new rows',
         (
+            "kernels/test_stationary_images.py::test_changed_instructions_are_noticed",
             "ptxsim/test_tcgen05_shift.py::test_four_multiplies_of_groups_of_four_rows",
             "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
         ),
@@ -46,8 +47,10 @@ FORMS = (
     (
         "`.ws` with a zero-column mask",
         "filters in A, pixels in B: taps shift the columns of B, and the mask clears those of the borders",
-        "none: tiles of few rows have other multiplies, and convolutions one of the algorithms above",
+        '`mode="weights"`, the mask with the hint `allow_unconfirmed`',
         (
+            "kernels/test_tensor_core_kernels.py::test_equals_the_exact_sums[convolution weights-sm_100a]",
+            "kernels/test_weight_stationary.py::test_changed_masks_are_noticed",
             "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
             "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
         ),

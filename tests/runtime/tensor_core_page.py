@@ -77,8 +77,9 @@ tcgen05.commit; tcgen05.ld: the outputs of d
 ```
 
 PTX orders the multiply, the shift, the copy of four rows and the next multiply of one thread without a wait; after
-`.ashift` the copy needs a commit and a wait. The order of the rows of the halo is not documented, so that the
-simulator needs `allow_unconfirmed`. The instructions of the test, which PTX written by hand has in this order:
+`.ashift` the copy needs a commit and a wait, or a shift between. The order of the rows of the halo is not documented,
+so that the simulator needs `allow_unconfirmed`. The instructions of the test, which PTX written by hand has in this
+order:
 
 """
 REACHED = """A kernel becomes this listing with `mode="stationary"` and the hint `allow_unconfirmed`. It stores

@@ -304,8 +304,12 @@ SHAPES = (
             ),
             Row(
                 ("f16, tf32, f8f6f4, i8 with `.ws`", "as without", "as without"),
-                None,
-                ("ptxsim/test_tcgen05_weight_stationary.py::test_lanes_of_each_shape",),
+                Excerpt("convolution weights", ("tcgen05.mma.ws",)),
+                (
+                    program_test("convolution weights"),
+                    "gpu_to_ptx/test_weight_stationary.py::test_each_type",
+                    "ptxsim/test_tcgen05_weight_stationary.py::test_lanes_of_each_shape",
+                ),
             ),
         ),
         differs=(

@@ -186,6 +186,7 @@ LINES = {
     "multiply": "%r = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes skip [%n, %n, %n, %n] : !a, !b -> !d",
     "place_rows": f"{RUNS}%r = tile_gpu.place_rows %run#0 : {RUN} -> {MOVED}",
     "rows_in_interval": "%r:4 = tile_gpu.rows_in_interval %n period 9 from 8 to 9",
+    "zero_rows": "%r:2 = tile_gpu.zero_rows %n period 9 from 8 to 9 of 128 by 32",
     "shift_rows": f"{PLACED}{MULTIPLIED.format('%rows')}"
     f"%r = tile_gpu.shift_rows %rows from %run#0 tap 1 : {RUN} -> {MOVED}",
     "place_scales": "%r = tile_gpu.place_scales %scale#0 : !m -> !n",

@@ -213,8 +213,29 @@ REFUSALS = {
     "%r:4 = tile_gpu.rows_in_interval %n period 9 from 3 to 3": (
         "expected an interval inside of a period of 9, but got 3 to 3"
     ),
+    f"{PLACED}{MULTIPLIED.format('%rows')}%r = tile_gpu.shift_rows %rows from %run#0 tap 1 after_ashift"
+    f" : {RUN} -> {MOVED}": "expected one multiply of the rows, with ashift, before they are shifted, but got 0 of 1",
+    "%r:2 = tile_gpu.zero_rows %n period 9 from 3 to 10 of 128 by 32": (
+        "expected an interval inside of a period of 9, but got 3 to 10"
+    ),
+    "%r:2 = tile_gpu.zero_rows %n period 9 from 0 to 9 of 128 by 32": (
+        "expected 1 to 256 rows of a period that are zero, and as many others, but got 9 of 9"
+    ),
+    "%r:2 = tile_gpu.zero_rows %n period 300 from 8 to 9 of 128 by 32": (
+        "expected 1 to 256 rows of a period that are zero, and as many others, but got 1 of 300"
+    ),
+    "%r:2 = tile_gpu.zero_rows %n period 9 from 8 to 9 of 128 by 48": (
+        "expected 32, 64 or 128 columns, and rows for each group of lanes, but got 48, 128"
+    ),
     "%r:4 = tile_gpu.rows_in_interval %n period 9 from 3 to 10": (
         "expected an interval inside of a period of 9, but got 3 to 10"
+    ),
+    f"{MULTIPLY} into %d accumulate %yes ashift : !a, !b -> !d": (
+        "expected all of 128 rows of lhs in tensor memory with ashift, but got buffer<128x64xf16"
+    ),
+    f"{PLACED}{MULTIPLIED.format('%rows').replace('%yes', '%yes ashift')}"
+    f"%r = tile_gpu.shift_rows %rows from %run#0 tap 1 : {RUN} -> {MOVED}": (
+        "expected no multiply with ashift before they are shifted, but got 1 of 1"
     ),
     f"{MULTIPLY} into %d accumulate %yes skip [%n] : !a, !b -> !d": (
         "expected 4 words of skipped rows for 128 rows of one CTA, but got 1 for buffer<128x64xf32"

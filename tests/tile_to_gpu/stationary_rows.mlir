@@ -39,9 +39,9 @@ entry @k(%p: tile<ptr<f16>>, %q: tile<ptr<f16>>, %r: tile<ptr<f32>>) {
 // CHECK: [[SUMS:%.*]] = tile_gpu.place
 // CHECK: [[RUN:%.*]] = tile_gpu.load_tile {{.*}} halo 2
 // CHECK: [[ROWS:%.*]] = tile_gpu.place_rows [[RUN]]
-// CHECK: tile_gpu.multiply f16 [[ROWS]], {{.*}} skip {{\[}}[[BEFORE]]#0, [[BEFORE]]#1, [[BEFORE]]#2, [[BEFORE]]#3]
-// CHECK: [[SECOND:%.*]] = tile_gpu.shift_rows [[ROWS]] from [[RUN]] tap 1
-// CHECK: tile_gpu.multiply f16 [[SECOND]], {{.*}} accumulate %{{[a-z0-9_]+}} id 1 :
-// CHECK: [[THIRD:%.*]] = tile_gpu.shift_rows [[SECOND]] from [[RUN]] tap 2
+// CHECK: tile_gpu.multiply f16 [[ROWS]], {{.*}} skip {{\[}}[[BEFORE]]#0, [[BEFORE]]#1, [[BEFORE]]#2, [[BEFORE]]#3] ashift id
+// CHECK: [[SECOND:%.*]] = tile_gpu.shift_rows [[ROWS]] from [[RUN]] tap 1 after_ashift
+// CHECK: tile_gpu.multiply f16 [[SECOND]], {{.*}} accumulate %{{[a-z0-9_]+}} ashift id 1 :
+// CHECK: [[THIRD:%.*]] = tile_gpu.shift_rows [[SECOND]] from [[RUN]] tap 2 after_ashift
 // CHECK: tile_gpu.multiply f16 [[THIRD]], {{.*}} skip {{\[}}[[LATER]]#0, [[LATER]]#1, [[LATER]]#2, [[LATER]]#3]
 // CHECK-NOT: tile_gpu.load_tile {{.*}} halo

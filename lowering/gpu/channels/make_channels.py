@@ -310,7 +310,8 @@ def _use_slot(user: ir.Operation, tile: ir.Value, views: dict[ir.Value, ir.Value
             build(_COPIES[user.name], [user.operands[0], result])
         elif user.name == _SHIFT:
             result = got.results[1]
-            build(Tcgen05ShiftRowsOp.OPERATION_NAME, [user.opview.source, result], (), {"tap": user.opview.tap})
+            attributes = {name: user.attributes[name] for name in user.attributes}
+            build(Tcgen05ShiftRowsOp.OPERATION_NAME, [user.opview.source, result], (), attributes)
         else:
             made = _load(user)
             set_compute_role(made, compute_role(user))

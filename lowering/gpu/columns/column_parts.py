@@ -17,13 +17,13 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import TensorLayout
 
 # Each of four warps accesses lanes of its own, and a thread all columns of its rows.
-WARPS, LANES = 4, 128
+WARPS = 4
 
 
 def has_column_parts(access: ir.Operation, columns: int) -> bool:
     """Whether an operation accesses all columns of a tile, and those are several parts of `columns` columns."""
     buffer = access.operands[len(access.operands) - 1].type
-    if access.opview.first_column is not None or tensor_layout(buffer).lanes != LANES:
+    if access.opview.first_column is not None or not tensor_layout(buffer).has_whole_rows:
         return False
     return buffer.shape[1] > columns and buffer.shape[1] % columns == 0
 

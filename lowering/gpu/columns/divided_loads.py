@@ -61,7 +61,8 @@ def divide_loads(kernel: KernelOp, context: Context) -> None:
     loads = operations_named(kernel, (_LOAD,))
     for load in loads:
         read = _read(load)
-        if read is not None and not (kernel.ctas > 1 and is_narrow(load.buffer.type)):
+        type = load.buffer.type
+        if read is not None and not type.is_transposed and not (kernel.ctas > 1 and is_narrow(type)):
             _divide(read, kernel.warps, is_short)
 
 

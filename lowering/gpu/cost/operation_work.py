@@ -67,6 +67,7 @@ from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Multiply, Step, pipe_use
+from tilec.lowering.target import TENSOR_LANES
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
 _LANES = 32
@@ -124,6 +125,9 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
     if "depth" in op.operation.attributes:
         depth = op.depth
+    if op.operation.name == Tcgen05MmaOp.OPERATION_NAME and op.accumulator.type.is_transposed:
+        # All lanes have products, of the rows of each group. No source has the cycles of tcgen05.mma.ws.
+        rows, columns = TENSOR_LANES, op.accumulator.type.shape[0] * columns // TENSOR_LANES
     # Each CTA of a pair has its rows of lhs, and half of the columns of rhs.
     pair = "pair" in op.operation.attributes
     ctas = 2 if pair else 1
@@ -461,12 +465,13 @@ def _copied_rows(op: ir.OpView, device: Device) -> Step:
     """The copy of a run to tensor memory, and the rows that move there, with the new ones of each group of 32."""
     steps = ceil(tile_bytes(op.rows.type) / LHS_ROWS / STEP_BYTES)
     if op.operation.name == Tcgen05CopyRowsOp.OPERATION_NAME:
-        copied, cycles, instructions = LHS_ROWS, device.tensor_copy_cycles, steps
+        copied, cycles, instructions = LHS_ROWS, steps * device.tensor_copy_cycles, steps
     else:
-        copied, cycles = LANE_GROUPS, device.tensor_shift_cycles + device.tensor_row_copy_cycles
-        instructions = 2 * steps
+        shifts = 1 if op.after_ashift else steps
+        copied, cycles = LANE_GROUPS, shifts * device.tensor_shift_cycles + steps * device.tensor_row_copy_cycles
+        instructions = shifts + steps
     return Step(
-        tensor_copy_cycles=steps * cycles,
+        tensor_copy_cycles=cycles,
         shared_bytes=steps * copied * STEP_BYTES,
         other_instructions=instructions,
     )

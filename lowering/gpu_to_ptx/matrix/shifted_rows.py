@@ -9,6 +9,7 @@ from tilec.dialect.tile_gpu.shifted_rows import (
     RowsInIntervalOp,
     Tcgen05CopyRowsOp,
     Tcgen05ShiftRowsOp,
+    ZeroRowsOp,
 )
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.memory.tensor_memory import LANE_SHIFT
@@ -37,13 +38,16 @@ def _copy_rows(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers(Tcgen05ShiftRowsOp)
 def _shift_rows(lowering: Lowering, operation: ir.Operation) -> None:
-    """PTX ISA 9.7.16.6.2: multiply, shift, copy of four rows, and multiply follow each other without a wait."""
+    """PTX ISA 9.7.16.6.2: multiply, shift, copy of four rows, and multiply follow each other without a wait.
+
+    .ashift of the multiply before precedes the shift of the last step, and so the copies after this one.
+    """
     op: Tcgen05ShiftRowsOp = operation.opview
     run, rows = MatrixOperand(shared_layout(op.source.type), 1), lowering.scalar(op.rows)
     start = descriptor(lowering, lowering.scalar(op.source), run, TCGEN05_DESCRIPTOR)
     new_rows = run.row_offset(LHS_ROWS + LANE_GROUPS * (op.tap - 1))
     with lowering.issuing() as elected:
-        for step in range(run.steps):
+        for step in range(run.steps - 1 if op.after_ashift else 0, run.steps):
             at = lowering.plus(rows, step * _STEP_COLUMNS)
             lowering.b.execute("@$0 tcgen05.shift.cta_group::1.down [$1];", (), elected, at)
         for step in range(run.steps):
@@ -65,3 +69,23 @@ def _rows_in_interval(lowering: Lowering, operation: ir.Operation) -> None:
         inside = lowering.compute("setp.lt.u32 $0, $1, $2;", "i1", at, op.end - op.begin)
         text = "vote.sync.ballot.b32 $0, $1, 0xffffffff;"
         lowering.set(result, [lowering.b.execute(text, lowering.b.i32, inside)])
+
+
+@lowers(ZeroRowsOp)
+def _zero_rows(lowering: Lowering, operation: ir.Operation) -> None:
+    """Each group of lanes has a part of the rows, and starts in the period where it says (PTX ISA 9.7.16.4.3)."""
+    op: ZeroRowsOp = operation.opview
+    groups, zeros = LHS_ROWS // op.columns, op.end - op.begin
+    counts = lowering.compute("mov.b32 $0, $1;", "i32", 0)
+    fields = 1 << 7 | zeros - 1 << 8 | op.period - zeros - 1 << 16
+    flags = lowering.compute("mov.b32 $0, $1;", "i32", fields)
+    for group in range(groups):
+        row = lowering.plus(lowering.scalar(op.start), group * (op.rows // groups) + op.period - op.begin)
+        at = lowering.compute("rem.u32 $0, $1, $2;", "i32", row, op.period)
+        is_zero = lowering.compute("setp.lt.u32 $0, $1, $2;", "i1", at, zeros)
+        count = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", at, lowering.plus(at, -zeros), is_zero)
+        counts = lowering.compute("mad.lo.s32 $0, $1, $2, $3;", "i32", count, 1 << 8 * group, counts)
+        flag = lowering.compute("selp.b32 $0, $1, 0, $2;", "i32", 1 << group, is_zero)
+        flags = lowering.compute("or.b32 $0, $1, $2;", "i32", flags, flag)
+    lowering.set(op.first, [counts])
+    lowering.set(op.second, [flags])

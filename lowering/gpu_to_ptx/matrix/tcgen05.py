@@ -35,6 +35,10 @@ _ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
 _WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
 # The bit of the instruction descriptor for a sparse lhs (PTX ISA 9.7.16.4.2).
 _SPARSE = 1 << 2
+# PTX ISA 9.7.16.4.2 and 9.7.16.4.3: the shifts that bits 31:30 allow, and their place in the upper word of a mask.
+_MAXIMUM_SHIFTS, _SHIFT_OF_MASK = (0, 8, 16, 32), 24
+# PTX ISA 9.7.16.10.9.3: the buffers that keep operand B of tcgen05.mma.ws, one for each step along K.
+_COLLECTORS = 4
 
 
 def instruction_descriptor(
@@ -51,6 +55,59 @@ def _operand_bits(lhs: int, rhs: int, columns: int, lhs_mn_major: bool, rhs_mn_m
     return lhs << 7 | rhs << 10 | int(lhs_mn_major) << 15 | int(rhs_mn_major) << 16 | columns >> 3 << 17
 
 
+def _weight_stationary_mma(lowering: Lowering, op: Tcgen05MmaOp) -> None:
+    """A multiply into a transposed accumulator: A is rhs, and B lhs, of whose rows the mask selects some."""
+    b, buffer = lowering.b, op.accumulator.type
+    rows, columns = buffer.shape
+    lhs, rhs = MatrixOperand(shared_layout(op.lhs.type), 1), MatrixOperand(shared_layout(op.rhs.type), 0)
+    formats = operand_format(rhs_kind(op), op.rhs_unsigned), operand_format(op.kind, op.lhs_unsigned)
+    mn_major = not rhs.is_k_major, not lhs.is_k_major
+    bits = instruction_descriptor(formats, str(buffer.element), columns, rows, *mn_major)
+    more_rows = op.lhs.type.shape[0] - rows
+    # All multiplies of a run allow the shift of its last rows.
+    maximum = sum(most < more_rows for most in _MAXIMUM_SHIFTS[:-1])
+    instruction = b.compute(f"mov.b32 $0, 0x{bits | maximum << 30:08x};", b.i32)
+    lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
+    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
+    always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
+    mask = [lowering.scalar(word) for word in op.skipped]
+    if mask or op.shifted:
+        counts, fields = mask or [lowering.compute("mov.b32 $0, 0;", "i32")] * 2
+        fields = lowering.compute("or.b32 $0, $1, $2;", "i32", fields, (op.shifted or 0) << _SHIFT_OF_MASK)
+        mask = [lowering.compute("mov.b64 $0, {$1, $2};", "i64", counts, fields)]
+    kind = element_type(op.kind).mma_kind
+    operands, steps = f"[$1], $2, $3, $4, $5{', $6' if mask else ''};", _steps(op, rhs.steps)
+    usage = _collector_usage(op) if more_rows and len(steps) <= _COLLECTORS else None
+    with lowering.issuing() as elected:
+        for number, step in enumerate(steps):
+            collector = f".collector::b{number}::{usage}" if usage is not None else ""
+            text = f"@$0 tcgen05.mma.ws.cta_group::1.kind::{kind}{collector} {operands}"
+            first, second = (
+                moved(lowering, start, side.step_offset(step)) for start, side in ((rhs_start, rhs), (lhs_start, lhs))
+            )
+            accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
+            b.execute(
+                text, (), elected, lowering.scalar(op.accumulator), first, second, instruction, accumulate, *mask
+            )
+
+
+def _collector_usage(op: Tcgen05MmaOp) -> str | None:
+    """How a multiply uses the collectors, which keep B for adjacent multiplies of one run; None if it is alone."""
+    around = [other for other in op.operation.block.operations if isinstance(other, Tcgen05MmaOp) or other.regions]
+    at = next(number for number, other in enumerate(around) if other.operation == op.operation)
+    before, after = (
+        0 <= number < len(around) and isinstance(other := around[number], Tcgen05MmaOp) and _reads_alike(other, op)
+        for number in (at - 1, at + 1)
+    )
+    return {(False, True): "fill", (True, True): "use", (True, False): "lastuse"}.get((before, after))
+
+
+def _reads_alike(first: Tcgen05MmaOp, second: Tcgen05MmaOp) -> bool:
+    """Whether two multiplies read the same columns of one lhs as operand B."""
+    kinds = {(op.lhs, op.first, op.depth, op.kind, op.accumulator.type.shape[0]) for op in (first, second)}
+    return len(kinds) == 1 and first.accumulator.type.is_transposed
+
+
 def _steps(op: Tcgen05MmaOp, steps: int) -> range:
     """The steps along K that are multiplied, of all."""
     if op.first is None or op.depth is None:
@@ -63,6 +120,9 @@ def _steps(op: Tcgen05MmaOp, steps: int) -> range:
 def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     op: Tcgen05MmaOp = operation.opview
     b, buffer = lowering.b, op.accumulator.type
+    if buffer.is_transposed:
+        _weight_stationary_mma(lowering, op)
+        return
     rows, columns = buffer.shape
     # Operand A in tensor memory has addresses instead of descriptors (PTX ISA 9.7.16.10.5).
     lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand(shared_layout(op.lhs.type), 1)
@@ -82,7 +142,6 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
     # PTX ISA 9.7.16.10.9: disable-output-lane.
     skipped = [lowering.scalar(word) for word in op.skipped]
     lanes = f", {braced(6, len(skipped))}" if skipped else ""
-    text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind} [$1], {lhs_text}, $3, $4{lanes}, $5;"
     steps = _steps(op, rhs.steps)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
@@ -96,6 +155,8 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                     rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
                     left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
                 right = moved(lowering, rhs_start, rhs.step_offset(step))
+                ashift = ".ashift" if op.ashift and step != steps[-1] else ""
+                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{ashift} [$1], {lhs_text}, $3, $4{lanes}, $5;"
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
                 b.execute(text, (), elected, accumulator, left, right, instruction, accumulate, *skipped)
 

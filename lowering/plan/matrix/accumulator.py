@@ -68,6 +68,7 @@ class Accumulator:
         reads: the values that registers need, each with the operation before which they are read; None means
             directly after the definition.
         keeps_rows: whether a multiply skips rows, which keep their values.
+        is_transposed: whether its columns have lanes.
     """
 
     values: dict[ir.Value, None] = field(default_factory=dict)
@@ -76,6 +77,7 @@ class Accumulator:
     entering: list[tuple[ir.Value, ir.Operation]] = field(default_factory=list)
     reads: dict[ir.Value, ir.Operation | None] = field(default_factory=dict)
     keeps_rows: bool = False
+    is_transposed: bool = False
 
     @property
     def type(self) -> ir.Type:

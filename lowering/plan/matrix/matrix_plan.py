@@ -19,7 +19,7 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import tma_refusal
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout
-from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_halves
+from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_groups
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
 from tilec.lowering.plan.matrix.operand_map import contiguous_by_tma, unpacked_by_tma
@@ -34,7 +34,7 @@ from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.row_loads import row_dimension, row_maps
 from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
-from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile, stationary_tiles
+from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile, is_weight_stationary, stationary_tiles
 from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
@@ -84,7 +84,10 @@ class Operand:
 
     def __str__(self) -> str:
         if self.stationary is not None:
-            return f"in tensor memory, from a run that has moved by {self.stationary.moves}"
+            moves = self.stationary.moves
+            if self.stationary.in_tensor_memory:
+                return f"in tensor memory, from a run that has moved by {moves}"
+            return f"rows of a run from {moves} on"
         if self.tensor_layout is not None:
             return "in tensor memory"
         if self.register_layout is not None:
@@ -133,7 +136,7 @@ class Multiply:
     def accumulator_layout(self, shape: Sequence[int], warps: int) -> LinearLayout:
         """The register layout of the accumulator, or of columns of it; for a pair the one that its lanes have."""
         if is_in_narrow_pair(self.op):
-            return tensor_memory_halves(shape, warps)
+            return tensor_memory_groups(shape, warps)
         if self.unit.layout_beside_rows is not None and self.lhs.contiguous == 0:
             return self.unit.layout_beside_rows(shape, warps)
         return self.unit.accumulator_layout(shape, warps, self.types.element)
@@ -286,6 +289,9 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
         found = carried[op]
         if not in_memory.keys() >= found.multiplies.keys():
             found = single_accumulator(op)
+        found.is_transposed = plan.multiplies[op.results[0]].unit.is_weight_stationary
+        if found.is_transposed:
+            _refuse_changes(found, plan)
         found.keeps_rows |= any(_skips_rows(plan, multiply) for multiply in found.multiplies)
         for value in found.values:
             plan.accumulators[value] = found
@@ -297,7 +303,16 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
 
 def _skips_rows(plan: MatrixPlan, op: ir.Operation) -> bool:
     tile = plan.multiplies[op.results[0]].lhs.stationary
-    return tile is not None and tile.skipped is not None
+    return tile is not None and tile.in_tensor_memory and tile.skipped is not None
+
+
+def _refuse_changes(accumulator: Accumulator, plan: MatrixPlan) -> None:
+    """Raises UnsupportedError for a weight-stationary accumulator that threads fill or change."""
+    units = {plan.multiplies[op.results[0]].unit for op in accumulator.multiplies}
+    if not accumulator.is_read_once or len(units) > 1:
+        expected = "expected sums that start as zeros, and to which weight-stationary multiplies alone add"
+        location = source_location(next(iter(accumulator.multiplies)).location)
+        raise UnsupportedError(f"mode or hint convolution=weights cannot be followed: {expected}", location)
 
 
 def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choices) -> Multiply:
@@ -330,6 +345,9 @@ def _unit(
         raise UnsupportedError(message, location)
     unit, refusals = unit_for(op, target, choices.warps, columns)
     if unit is None:
+        if is_weight_stationary(op):
+            reason = "; ".join(refusals) or f"{target.name} has no tcgen05.mma.ws: use run or im2col"
+            raise UnsupportedError(f"mode or hint convolution=weights cannot be followed: {reason}", location)
         message = f"'{name}' of {types} cannot be compiled for {target.name}: {unit_reasons(refusals, types, target)}"
         expansion = ": run the pass expand-block-scaling" if types.scale is not None else ""
         expansion = ": run the pass expand-sparse" if types.is_sparse else expansion

@@ -1,10 +1,13 @@
-"""Tiles of images that stay in tensor memory, where their rows move up by one from tap to tap along W.
+"""Tiles of images of which one copy has the pixels of all taps along W, without the padding between rows of images.
+
+In mode "stationary" the rows of a tile stay in tensor memory and move up by one from tap to tap:
 
     x0 = load %pixels[i, c] offset [r, 0];  sum0 = x0 @ w0 + sum     one copy has 128 pixels and those that follow
     x1 = load %pixels[i, c] offset [r, 1];  sum1 = x1 @ w1 + sum0    each row takes the next one: pixel i + 1
 
 The pixels of a run are those of a row of each image, one image after the other, without the padding between them. A
-row that gets a pixel of another image at a tap would read padding, so the multiply of this tap skips it. With a stride
+row that gets a pixel of another image at a tap would read padding, so the multiply of this tap skips it. In mode
+"weights" each multiply reads the rows of its tap in shared memory, and a mask clears those rows. With a stride
 a run has every `stride`-th pixel, so that taps which differ by the stride share a run: taps 0 and 2 of stride 2, not 1.
 A tap that is further from the tap before it starts a new run.
 """
@@ -17,12 +20,14 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_type import STATIONARY, Im2colViewType
+from tilec.dialect.tile_gpu.matrix import most_shifted_rows
+from tilec.dialect.tilex.im2col_type import STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_named, users_of
-from tilec.lowering.plan.matrix.operand_source import is_rounded_by_tma
+from tilec.lowering.plan.matrix.operand_source import is_rounded_by_tma, operand_source
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
+from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.access.tensor_modes import (
@@ -33,9 +38,11 @@ from tilec.lowering.tile_to_gpu.access.tensor_modes import (
 )
 
 _CONVERSION = "cuda_tile.ftof"
-_OTHER_USE = "only left operands of matrix multiplies in the loop or branch of the load stay in tensor memory"
+_OTHER_USE = "only left operands of matrix multiplies in the loop or branch of the load share a run of pixels"
 # PTX ISA 5.5.5.1: the pixels that im2col::w::128 adds after each 32.
 _MOST_NEW_PIXELS = 30
+# PTX ISA 9.7.16.4.2 and 9.7.16.4.3: the shifts that an instruction descriptor allows, and the longest span of a mask.
+_SHIFTS, _MOST_OF_SPAN = (0, 8, 16, 32), 256
 
 
 @dataclass(frozen=True)
@@ -50,7 +57,7 @@ class StationaryTile:
         moves: the number of rows by which the run has moved at the tap.
         start: the distance of the first pixel of the run from that which the first output pixel reads at tap 0.
         offset: the distance of the pixels along W from those of the walk of TMA.
-        halo: the pixels of the run after each 32; four rows of the buffer each.
+        halo: the pixels of the run after each 32, four rows of the buffer each, or after all of them in mode "weights".
         width: the output pixels of a row, and the pixels of the run that are of a row of an image.
         skipped: the first output pixel of a row that reads padding at the tap, and the one after the last; or None.
     """
@@ -65,6 +72,11 @@ class StationaryTile:
     halo: int
     width: int
     skipped: tuple[int, int] | None
+
+    @property
+    def in_tensor_memory(self) -> bool:
+        """Whether the rows move in tensor memory."""
+        return bool(self.load.view.type.mode == STATIONARY)
 
     @property
     def run(self) -> Hashable:
@@ -101,14 +113,20 @@ class _Row:
             newest[remainder] = tap
         return _Row(tuple(runs), distances, remainders)
 
-    def most_moves(self, first: int) -> int:
-        """The moves of the run that begins with a tap."""
-        return max(moves for begin, moves in self.runs if begin == first)
+    def most_moves(self, first: int | None = None) -> int:
+        """The moves of the run that begins with a tap, or of any run."""
+        return max(moves for begin, moves in self.runs if first is None or begin == first)
 
 
 def run_of(load: ir.OpView) -> Hashable:
     """A key that is equal for loads of a block that differ in the tap along W alone."""
     return load.operation.block, load.view, *load.index, *list(load.offset)[:-1]
+
+
+def is_weight_stationary(multiply: ir.OpView) -> bool:
+    """Whether the lhs of a multiply is a tile of images in mode "weights"."""
+    source = operand_source(multiply.lhs)
+    return not isinstance(source, str) and getattr(source.load.view.type, "mode", None) == WEIGHTS
 
 
 def stationary_tiles(
@@ -126,14 +144,17 @@ def stationary_tiles(
     for members in runs.values():
         problem = next((problem for problem in map(_order_problem, _moved_together(members)) if problem), None)
         tiles = [problem or refusal_of(op) or _tile(op, target) for op in members]
-        refusal = next((tile for tile in tiles if isinstance(tile, str)), None)
+        refusal = next((tile for tile in tiles if isinstance(tile, str)), None) or _size_problem(tiles, target)
         for op, tile in zip(members, tiles, strict=True):
             found |= dict.fromkeys([op.tile, *_operands(op)], refusal or tile)
     return found
 
 
 def _is_stationary(view: ir.Value) -> bool:
-    return isinstance(view.type, Im2colViewType) and view.type.mode == STATIONARY
+    type = view.type
+    if not isinstance(type, Im2colViewType) or type.mode not in (STATIONARY, WEIGHTS):
+        return False
+    return type.mode == STATIONARY or _Row.of(type).most_moves() > 0
 
 
 def _operands(load: ir.OpView) -> list[ir.Value]:
@@ -168,6 +189,8 @@ def _order_problem(loads: Sequence[ir.OpView]) -> str | None:
     order = [op for op in block.operations if op.operation in users]
     if not all(op.lhs in taps and op.rhs not in taps for op in order):
         return _OTHER_USE
+    if loads[0].view.type.mode == WEIGHTS:
+        return None
     sequence = [taps[op.lhs] for op in order]
     moves = [row.runs[tap][1] for tap in sequence]
     # PTX orders a shift after a multiply alone, not after a copy.
@@ -179,18 +202,31 @@ def _order_problem(loads: Sequence[ir.OpView]) -> str | None:
     return None
 
 
+def _size_problem(tiles: Sequence[StationaryTile | str], target: Target) -> str | None:
+    """Why shared memory does not have room for the runs of a position and two tiles of filters, or None."""
+    runs = {tile.first: tile for tile in tiles if isinstance(tile, StationaryTile) and not tile.in_tensor_memory}
+    sizes, filters = list[int](), [0]
+    for tile in runs.values():
+        pixels, channels = tile.load.view.type.tile_shape
+        size = channels * element_bits(tile.load.view.type.element) // 8
+        sizes.append((pixels + tile.halo) * size)
+        filters += [size * user.results[0].type.shape[1] for lhs in _operands(tile.load) for user in users_of(lhs)]
+    if sum(sizes) + 2 * max(filters) <= target.shared_bytes:
+        return None
+    return f"tile: its runs have {sum(sizes)} bytes, and {target.shared_bytes} are for them and two tiles of filters"
+
+
 def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     type = load.view.type
+    in_tensor_memory = type.mode == STATIONARY
     if not target.loads_along_w:
         return f"mode: {target.name} has no tensor memory, in which rows move"
-    if not target.loads_halos:
+    if not in_tensor_memory and not target.clears_columns:
         return (
-            "mode: NVIDIA does not document where im2col::w::128 stores the pixels after each 32: "
-            "hint allow_unconfirmed lets the kernel rely on the order that tcgen05.cp reads"
+            "mode: PTX ISA 9.7.16.4.3 describes the mask of columns in two ways: "
+            "hint allow_unconfirmed lets the kernel rely on its examples"
         )
-    if not target.loads_along_w:
-        return f"mode: {target.name} has no tensor memory, in which rows move"
-    if not target.loads_halos:
+    if in_tensor_memory and not target.loads_halos:
         return (
             "mode: NVIDIA does not document where im2col::w::128 stores the pixels after each 32: "
             "hint allow_unconfirmed lets the kernel rely on the order that tcgen05.cp reads"
@@ -208,10 +244,12 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     assert tap is not None, "the order of the taps is known"
     row = _Row.of(type)
     first, moves = row.runs[tap]
+    more = row.most_moves(first)
+    most = _MOST_NEW_PIXELS if in_tensor_memory else min(_most_shift(lhs) for lhs in _operands(load))
+    if more > most:
+        return f"window: expected at most {most + 1} taps along W in a run, got {more + 1}"
     # The rows of the buffer are a multiple of the eight after which its swizzle repeats.
-    halo = -(-row.most_moves(first) // 2) * 2
-    if halo > _MOST_NEW_PIXELS:
-        return f"window: expected at most {_MOST_NEW_PIXELS + 1} taps along W in a run, got {row.most_moves(first) + 1}"
+    halo = -(-more // 2) * 2 if in_tensor_memory else next(shift for shift in _SHIFTS if shift >= more)
     # The walk may start before a row of an image, and not after it: an offset moves its pixels there.
     before, after = min(row.distances[first], 0), max(row.distances[first], 0)
     offset = after * stride + row.remainders[first]
@@ -229,6 +267,10 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
         map = replace(map, element="tf32")
     start = before * stride + type.lower[-1]
     skipped = _skipped(row.distances[tap], outputs)
+    padded = 0 if skipped is None else skipped[1] - skipped[0]
+    if not in_tensor_memory and padded and not all(0 < span <= _MOST_OF_SPAN for span in (padded, outputs - padded)):
+        found = f"{padded} of the {outputs} output pixels of a row read padding at tap {tap}"
+        return f"array and padding: a mask has spans of 1 to {_MOST_OF_SPAN} pixels, and {found}"
     return StationaryTile(load, map, fields(map.swizzle), first, moves, start, offset, halo, outputs, skipped)
 
 
@@ -236,3 +278,8 @@ def _skipped(moved: int, width: int) -> tuple[int, int] | None:
     """The output pixels of a row whose pixel, `moved` further, is outside of the row."""
     begin, end = (0, min(-moved, width)) if moved < 0 else (max(width - moved, 0), width)
     return (begin, end) if begin < end else None
+
+
+def _most_shift(lhs: ir.Value) -> int:
+    """The rows by which multiplies of a tile can move."""
+    return min(most_shifted_rows(user.results[0].type.shape[1]) for user in users_of(lhs))

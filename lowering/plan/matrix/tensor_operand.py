@@ -95,7 +95,8 @@ def _replaced_sums(multiply: Multiply, plan: MatrixPlan) -> Iterator[ir.Value]:
 
 
 def _is_of_one_multiply(accumulator: Accumulator) -> bool:
-    return accumulator.is_of_one_multiply and accumulator.is_read_once
+    """Whether threads replace the columns that they have read themselves: each has rows of such an accumulator."""
+    return accumulator.is_of_one_multiply and accumulator.is_read_once and not accumulator.is_transposed
 
 
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:

@@ -17,8 +17,9 @@ from tilec.lowering.plan.matrix.scale_factors import (
     scaled_refusal,
 )
 from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.stationary_tiles import is_weight_stationary
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, SCALED_MULTIPLIES, loops_around
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, PLAIN_MULTIPLIES, SCALED_MULTIPLIES, loops_around
 from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened
 
 
@@ -51,7 +52,7 @@ def unit_for(
     types = matrix_types(op)
     free = target.tensor_memory_columns if free_columns is None else free_columns
     refusals: list[str] = []
-    for name in _units(types, target):
+    for name in _units(op, types, target):
         refusal = _refusal(op, UNITS[name], types, target, warps, free, ctas)
         if refusal is None:
             return UNITS[name], tuple(refusals)
@@ -59,8 +60,10 @@ def unit_for(
     return None, tuple(refusals)
 
 
-def _units(types: MatrixTypes, target: Target) -> tuple[str, ...]:
-    """The names of the units of a target that may multiply these types, in order of preference."""
+def _units(op: ir.OpView, types: MatrixTypes, target: Target) -> tuple[str, ...]:
+    """The names of the units of a target that may do a multiply of these types, in order of preference."""
+    if op.operation.name in PLAIN_MULTIPLIES and is_weight_stationary(op):
+        return target.weight_stationary_units
     if types.is_sparse:
         return target.sparse_matrix_units
     return target.matrix_units if types.scale is None else target.scaled_matrix_units
@@ -69,7 +72,7 @@ def _units(types: MatrixTypes, target: Target) -> tuple[str, ...]:
 def next_unit(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int) -> str:
     """The name of the unit that would do a multiply if the chosen one could not; empty if there is none."""
     types = matrix_types(op)
-    names = _units(types, target)
+    names = _units(op, types, target)
     slower = (UNITS[name] for name in names[names.index(unit.name) + 1 :])
     able = (each.name for each in slower if _refusal(op, each, types, target, warps, 0) is None)
     return next(able, "")

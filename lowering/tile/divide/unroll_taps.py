@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, Im2colViewType
+from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.kernel_hints import REPEATED_LOAD
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
@@ -60,7 +60,7 @@ class _Nest:
 
 def loads_runs(value: ir.Value) -> bool:
     """Whether a view loads its pixels in runs."""
-    return isinstance(value.type, Im2colViewType) and value.type.mode in (RUN, STATIONARY)
+    return isinstance(value.type, Im2colViewType) and value.type.mode in (RUN, STATIONARY, WEIGHTS)
 
 
 def _loops_over_taps(module: ir.Module) -> Iterator[_Nest]:

@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
-from tilec.dialect.tilex.im2col_type import BY_ROW, RUN, STATIONARY, Im2colViewType
+from tilec.dialect.tilex.im2col_type import BY_ROW, RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.divisibility import divisibility
@@ -43,10 +43,10 @@ _SCATTERED_BYTES = 32768
 _OFFSET_LIMITS = {1: (1 << 16) - 1, 2: (1 << 8) - 1, 3: (1 << 5) - 1}
 OFFSET_LIMIT_ALONG_W = 31
 _LEAST_ROW_ALONG_W = min(SPANS[swizzle] or 0 for swizzle in SWIZZLES_ALONG_W)
-_KINDS = {None: "im2col", "im2col": "im2col", RUN: "im2col", "w": "im2col_w"} | dict.fromkeys(
+_KINDS = {None: "im2col", "im2col": "im2col", RUN: "im2col", "w": "im2col_w", WEIGHTS: "im2col_w"} | dict.fromkeys(
     ("w128", STATIONARY), "im2col_w128"
 )
-_PTX_MODES = {"w": "im2col::w", "w128": "im2col::w::128", STATIONARY: "im2col::w::128"}
+_PTX_MODES = {"w": "im2col::w", WEIGHTS: "im2col::w", "w128": "im2col::w::128", STATIONARY: "im2col::w::128"}
 # The arguments of a view that the fields of its tensor map come from.
 _ARGUMENTS = {
     "element": "array",

@@ -20,7 +20,7 @@ def enter(value: ir.Value, target: ir.Value, conversion: Conversion) -> list[ir.
     held = conversion.in_memory.get(value)
     if held is not None and conversion.plan.accumulators[value] is conversion.plan.accumulators[target]:
         return [held.tile, held.is_defined]
-    type = buffer_of(target)
+    type = buffer_of(target, conversion)
     if is_zero(value) and not conversion.plan.accumulators[target].is_always_defined:
         return [emitter.zero(type), emitter.boolean(False)]
     product = next(iter(conversion.plan.accumulators[target].multiplies)).results[0]
@@ -73,7 +73,7 @@ def types_of(target: ir.Value, conversion: Conversion) -> list[ir.Type]:
     if not isinstance(target.type, TileType):
         return []
     if target in conversion.plan.accumulators:
-        return [buffer_of(target), emitter.integer_type(1)]
+        return [buffer_of(target, conversion), emitter.integer_type(1)]
     return [conversion.type(target)]
 
 

@@ -14,7 +14,7 @@ from tilec.dialect.rule_table import RuleTable
 from tilec.dialect.tile_gpu.memory import AcquiredOp, BarrierOp, FenceAcquiredOp, StoreWaitOp
 from tilec.dialect.tile_gpu.placed import ReadOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
-from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.tile_gpu.types import TENSOR, TRANSPOSED, BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
 from tilec.lowering.kernel_hints import REMAINING_LOAD
@@ -251,11 +251,12 @@ def is_repeatable(load: ir.OpView, conversion: Conversion) -> bool:
     return conversion.order.may_be_repeated(load)
 
 
-def buffer_of(target: ir.Value) -> BufferType:
+def buffer_of(target: ir.Value, conversion: Conversion) -> BufferType:
     """The type in tensor memory of an accumulator."""
     type = target.type
-    lanes = 64 if type.shape[0] == 64 else 128
-    return BufferType.get(tuple(type.shape), type.element, TENSOR, f"lanes={lanes}")
+    layout = "lanes=64" if type.shape[0] == 64 else "lanes=128"
+    layout = TRANSPOSED if conversion.plan.accumulators[target].is_transposed else layout
+    return BufferType.get(tuple(type.shape), type.element, TENSOR, layout)
 
 
 def registers_of(buffer: BufferType, warps: int) -> LinearLayout:

@@ -1,4 +1,4 @@
-"""Left operands whose rows move in tensor memory from tap to tap, and the rows that a multiply skips."""
+"""Left operands that are rows of a run of pixels, and the rows that a multiply skips."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from tilec.dialect.tile_gpu.shifted_rows import (
     PlaceRowsOp,
     RowsInIntervalOp,
     ShiftRowsOp,
+    ZeroRowsOp,
 )
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
+from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, StationaryRows
@@ -21,45 +23,63 @@ from tilec.lowering.tile_to_gpu.conversion.im2col_position import output_column,
 
 
 def stationary_tile(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> ir.Value:
-    """The rows of a run in tensor memory at the tap of an operand; multiplies before it have read earlier taps."""
+    """A run in shared memory, or its rows in tensor memory at the tap of an operand, after those of earlier taps."""
+    if not tile.in_tensor_memory:
+        if tile.run not in conversion.runs:
+            conversion.runs[tile.run] = _run(operand, tile, conversion)
+        return conversion.runs[tile.run]
     held = conversion.stationary.get(tile.run)
     if held is None:
         held = _placed(operand, tile, conversion)
     while held.tap < tile.moves:
         tap = held.tap + 1
-        moved = emitter.gpu(ShiftRowsOp, [held.rows, held.run], [held.rows.type], tap=tap).result
+        multiplies = users_of(held.rows)
+        # Of several multiplies later passes choose the last one.
+        moves = len(multiplies) == 1
+        if moves:
+            multiplies[0].attributes["ashift"] = ir.UnitAttr.get()
+        operands = [held.rows, held.run]
+        moved = emitter.gpu(ShiftRowsOp, operands, [held.rows.type], tap=tap, after_ashift=moves).result
         held = StationaryRows(held.run, moved, tap)
     conversion.stationary[tile.run] = held
     return held.rows
 
 
 def _placed(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> StationaryRows:
-    op, (_, channels) = tile.load, tile.load.view.type.tile_shape
+    run = _run(operand, tile, conversion)
+    rows = BufferType.get((LHS_ROWS, run.type.shape[1]), run.type.element, TENSOR, LHS_LAYOUT)
+    return StationaryRows(run, emitter.gpu(PlaceRowsOp, [run], [rows]).result, 0)
+
+
+def _run(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> ir.Value:
+    """The copy of a run in shared memory."""
+    op, (pixels, channels) = tile.load, tile.load.view.type.tile_shape
     # TMA rounds to the type of the operand.
     element = operand.type.element
     view = conversion.tile_views[op.view]
     map = declare_im2col_map(tile.map, view, conversion, tile.fields)
-    buffer = buffer_type((LHS_ROWS + LANE_GROUPS * tile.halo, channels), element, 1, tile.map.swizzle)
+    more = LANE_GROUPS * tile.halo if tile.in_tensor_memory else tile.halo
+    buffer = buffer_type((pixels + more, channels), element, 1, tile.map.swizzle)
     start = list(start_coordinates(op, view, conversion))
     if tile.start:
         start[1] = emitter.binary("arith.addi", start[1], emitter.i32(tile.start))
     _, *others = row_offsets(op, view.type, conversion)
     offset = emitter.constant(emitter.integer_type(16), tile.offset)
     source = [map, start, [offset, *others]]
-    run = emitter.gpu(LoadTileOp, source, [buffer], halo=tile.halo).result
-    rows = BufferType.get((LHS_ROWS, channels), element, TENSOR, LHS_LAYOUT)
-    return StationaryRows(run, emitter.gpu(PlaceRowsOp, [run], [rows]).result, 0)
+    return emitter.gpu(LoadTileOp, source, [buffer], halo=tile.halo).result
 
 
-def skipped_rows(tile: StationaryTile | None, conversion: Conversion) -> list[ir.Value]:
-    """The words with the rows that a multiply skips; none if it skips no row."""
-    if tile is None or tile.skipped is None:
+def skipped_rows(tile: StationaryTile, accumulator: BufferType, conversion: Conversion) -> list[ir.Value]:
+    """The words with the rows that a multiply skips, which read padding at a tap; none if it skips no row."""
+    if tile.skipped is None:
         return []
-    op, (begin, end) = tile.load, tile.skipped
-    key = ("rows in interval", op.view, op.index[0], begin, end)
+    op, interval = tile.load, dict(zip(("begin", "end"), tile.skipped, strict=True))
+    sizes = {} if tile.in_tensor_memory else dict(zip(("rows", "columns"), accumulator.shape, strict=True))
+    operation, words = (RowsInIntervalOp, 4) if tile.in_tensor_memory else (ZeroRowsOp, 2)
+    key = (operation, op.view, op.index[0], *interval.values(), *sizes.values())
     if key not in conversion.positions:
         with output_column(op, conversion.tile_views[op.view], conversion) as column:
-            types, interval = [emitter.integer_type(32)] * 4, {"begin": begin, "end": end}
-            made = emitter.gpu(RowsInIntervalOp, [column], types, period=tile.width, **interval)
+            types = [emitter.integer_type(32)] * words
+            made = emitter.gpu(operation, [column], types, period=tile.width, **interval, **sizes)
         conversion.positions[key] = list(made.results)
     return conversion.positions[key]

@@ -97,7 +97,7 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     accumulator, accumulate = enter(op.acc, result, conversion)
     lhs, rhs = (operand_tile(operand, multiply, conversion) for operand in (multiply.lhs, multiply.rhs))
     scales = [scale_tile(scale, conversion) for scale in multiply.scales]
-    type = buffer_of(result)
+    type = buffer_of(result, conversion)
     if multiply.types.scale is not None:
         kinds = {"lhs_kind": multiply.lhs.packed_kind, "rhs_kind": multiply.rhs.packed_kind}
         operands = [accumulator, lhs, rhs, *scales, accumulate]
@@ -109,7 +109,10 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     else:
         kinds = {"kind": multiply.lhs.packed_kind or multiply.types.element, "rhs_kind": multiply.rhs.packed_kind}
         attributes = {**kinds, **_signs(multiply.types)}
-        skipped = skipped_rows(multiply.lhs.stationary, conversion)
+        tile = multiply.lhs.stationary
+        skipped = [] if tile is None else skipped_rows(tile, type, conversion)
+        if tile is not None and not tile.in_tensor_memory:
+            attributes["shifted"] = tile.moves
         made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate, skipped], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 
@@ -119,6 +122,7 @@ _ISSUE: dict[str, Issue] = {
     "tcgen05": _tcgen05,
     "block-scaled tcgen05": _tcgen05,
     "sparse tcgen05": _tcgen05,
+    "tcgen05.ws": _tcgen05,
     "wgmma": _wgmma,
     "sparse wgmma": _wgmma,
     "mma.sync": _by_threads(MmaSyncOp),

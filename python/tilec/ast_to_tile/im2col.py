@@ -17,7 +17,7 @@ from tilec.ast_to_tile.values import Array, Im2colView, KernelValue, Operand, Sh
 from tilec.ast_to_tile.view import tiles_along
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_rules import MODES, NOT_VIEWED, OF_128_PIXELS, PIXELS_OF_W128, SLICE_BYTES
+from tilec.dialect.tilex.im2col_rules import MODES, NOT_VIEWED, SLICE_BYTES, TILE_PIXELS, pixels_text
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.language import datatypes
 from tilec.language import im2col as language
@@ -101,10 +101,10 @@ def _mode(mode: KernelValue, tile_shape: Shape) -> str | None:
     if not isinstance(mode, str) or mode not in MODES:
         known = ", ".join(f"'{name}'" for name in MODES)
         raise BadArgument("mode", f"expected None or one of {known}, got {describe(mode)}")
-    if mode in OF_128_PIXELS and tile_shape[0] != PIXELS_OF_W128:
-        expected = f"expected tiles of {PIXELS_OF_W128} pixels for '{mode}', got {tile_shape[0]}"
+    if mode in TILE_PIXELS and tile_shape[0] not in TILE_PIXELS[mode]:
+        expected = f"expected tiles of {pixels_text(mode)} pixels for '{mode}', got {tile_shape[0]}"
         other = "mode 'w', or " if mode == "w128" else ""
-        raise BadArgument("mode", f"{expected}: use {other}tile=({PIXELS_OF_W128}, {tile_shape[1]})")
+        raise BadArgument("mode", f"{expected}: use {other}tile=({TILE_PIXELS[mode][0]}, {tile_shape[1]})")
     return mode
 
 
