@@ -14,6 +14,7 @@ from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
+from tilec.lowering.plan.halved_operands import halve_operands, has_halves
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
@@ -28,7 +29,7 @@ from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
-from tilec.lowering.tile_to_gpu.convolution_choice import Compiler, CountCycles, run_with_lowerings
+from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler, CountCycles, faster, run_with_lowerings
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
 from tilec.remarks import Remark
 
@@ -46,21 +47,15 @@ def run_tile_stage(
     """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
 
     def run_passes(source: ir.Module, found: list[Remark]) -> ir.Module:
-        return _run_passes(source, target, given, found, evaluate, count_columns)
+        return _run_passes(source, compiler, found, evaluate)
 
+    compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
     with module.context:
-        compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
         return run_with_lowerings(module, compiler, remarks)
 
 
-def _run_passes(
-    module: ir.Module,
-    target: Target,
-    given: CompileOptions,
-    remarks: list[Remark],
-    evaluate: Evaluate,
-    count_columns: CountColumns,
-) -> ir.Module:
+def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], evaluate: Evaluate) -> ir.Module:
+    target, given = compiler.target, compiler.options
     (entry,) = operations_named(module, ("cuda_tile.entry",))
     options = entry_options(entry, target, given)
     with module.context:
@@ -79,11 +74,38 @@ def _run_passes(
             fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
             shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
+        has_choice = shape.ctas == 1 and options.tma and not asks_for_slots(entry, target, options)
+        halved = copied(module) if has_choice and has_halves(module, target) else None
     facts = replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
+
+    def finish(source: ir.Module, is_divided: bool) -> Candidate:
+        found = list[Remark]()
+        # Parts of constants are constants, before stores are divided.
+        names = (*(("simplify",) if is_divided else ()), *enabled(facts))
+        return Candidate(source, _run_with_facts(source, compiler, found, facts, names, evaluate), found)
+
+    best = finish(module, is_divided)
+    if halved is not None:
+        with module.context:
+            halve_operands(halved, target)
+        best = faster(finish(halved, is_divided=True), best, compiler)
+    remarks += best.remarks
+    return best.module
+
+
+def _run_with_facts(
+    module: ir.Module,
+    compiler: Compiler,
+    remarks: list[Remark],
+    facts: TileFacts,
+    names: tuple[str, ...],
+    evaluate: Evaluate,
+) -> ir.Module:
+    target, given = compiler.target, compiler.options
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    options = entry_options(entry, target, given)
     with module.context:
         module = compute_scaled_in_turn(module, target, options, remarks)
-    # Parts of constants are constants, before stores are divided.
-    names = (*(("simplify",) if is_divided else ()), *enabled(facts))
     run(module, names, evaluate=evaluate, facts=facts)
     if fit_sparse_multiplies(module, target, given, remarks, LADDER[-1]):
         run(module, ("unbatch-multiplies", "split-tiles", *enabled(facts)), evaluate=evaluate, facts=facts)
@@ -95,7 +117,7 @@ def _run_passes(
         if fit_scaled_multiplies(fitted, target, sharing, found):
             run(fitted, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
         fits_alone = fits_scaled_multiplies(fitted, target, options, LADDER[-1])
-        if fits_alone or fits_by_sharing(fitted, target, given, count_columns):
+        if fits_alone or fits_by_sharing(fitted, target, given, compiler.count_columns):
             break
     remarks += found
     return fitted
