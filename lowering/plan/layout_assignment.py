@@ -130,7 +130,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
-        if plan.is_ring_tile(tile) and not ring_tiles:
+        if (plan.is_ring_tile(tile) or tile in plan.kept) and not ring_tiles:
             return
         if plan.loads.get(tile) == []:
             # TMA checks the extents, so that threads read whole vectors from shared memory.

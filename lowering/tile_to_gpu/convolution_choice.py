@@ -61,9 +61,15 @@ class Candidate:
     source: ir.Module
     module: ir.Module
     remarks: list[Remark] = field(default_factory=list)
+    _known: list[float | None] = field(default_factory=list)
 
     def cycles(self, compiler: Compiler) -> float | None:
         """The cycles of a tile block; None for a kernel that cannot be compiled."""
+        if not self._known:
+            self._known.append(self._count(compiler))
+        return self._known[0]
+
+    def _count(self, compiler: Compiler) -> float | None:
         target, options = compiler.target, compiler.options
         try:
             made = convert(self.module, target=target.name, options=options, count_columns=compiler.count_columns)

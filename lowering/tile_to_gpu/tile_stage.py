@@ -15,6 +15,7 @@ from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, 
 from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
 from tilec.lowering.plan.halved_operands import halve_operands, has_halves
+from tilec.lowering.plan.matrix.kept_operands import mark_operands, operands_to_keep
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
@@ -74,8 +75,9 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
             fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
             shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
-        has_choice = shape.ctas == 1 and options.tma and not asks_for_slots(entry, target, options)
-        halved = copied(module) if has_choice and has_halves(module, target) else None
+        has_choice = shape.ctas == 1 and options.tma
+        is_short = has_choice and not asks_for_slots(entry, target, options) and has_halves(module, target)
+        halved = copied(module) if is_short else None
     facts = replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
 
     def finish(source: ir.Module, is_divided: bool) -> Candidate:
@@ -89,6 +91,11 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
         with module.context:
             halve_operands(halved, target)
         best = faster(finish(halved, is_divided=True), best, compiler)
+    with module.context:
+        if has_choice and operands_to_keep(best.module, target):
+            kept = copied(best.module)
+            mark_operands(kept, target)
+            best = faster(Candidate(kept, kept, best.remarks), best, compiler)
     remarks += best.remarks
     return best.module
 
