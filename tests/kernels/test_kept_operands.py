@@ -73,7 +73,9 @@ def clipped(q: np.ndarray, k: np.ndarray, v: np.ndarray, limit: float = 2.0) -> 
     return (q @ k.T).clip(-limit, limit) @ v
 
 
-@pytest.mark.parametrize(("dtype", "width", "keys"), [("float16", 256, 64), ("float16", 128, 128), ("float8_e4m3fn", 256, 64)])
+@pytest.mark.parametrize(
+    ("dtype", "width", "keys"), [("float16", 256, 64), ("float16", 128, 128), ("float8_e4m3fn", 256, 64)]
+)
 def test_results(dtype: str, width: int, keys: int, random: np.random.Generator, target: str) -> None:
     given = operands(random, width, TYPES[dtype])
     expected = clipped(*(each.astype(np.float64) for each in given))
