@@ -78,9 +78,18 @@ def _uses_of_halves(module: ir.Module, target: Target) -> dict[ir.Operation, tup
 
 
 def _dimension_of_rows(source: OperandSource) -> int | None:
-    """The dimension of an operand along the last one of the tile that is loaded; None if it has none."""
-    last = source.load.tile.type.rank - 1
-    return source.dimensions.index(last) if last in source.dimensions else None
+    """The dimension of an operand along the rows in memory of the tile that is loaded; None if it has none."""
+    along = _row_dimension(source.load)
+    return source.dimensions.index(along) if along in source.dimensions else None
+
+
+def _row_dimension(load: ir.OpView) -> int | None:
+    """The dimension of a loaded tile that is contiguous in memory; None if none is, or if the view is another one."""
+    type = load.view.type
+    if not is_divisible_access(load):
+        return None
+    strides = [type.tensor_view.strides[d] for d in type.dim_map]
+    return strides.index(1) if strides.count(1) == 1 else None
 
 
 def _is_chain(multiplies: list[ir.OpView], uses: _Uses) -> bool:
@@ -116,13 +125,10 @@ def _halved_tiles(uses: _Uses) -> set[ir.Value]:
 
 
 def _has_halves(tile: ir.Value) -> bool:
-    type, load = tile.type, tile.owner
-    return (
-        type.shape[-1] * element_bits(type.element) >= 2 * _ROW_BITS
-        and is_divisible_access(load)
-        and is_only_multiplied(tile)
-        and not list(load.result_token.uses)
-    )
+    along = _row_dimension(tile.owner)
+    if along is None or not is_only_multiplied(tile) or list(tile.owner.result_token.uses):
+        return False
+    return tile.type.shape[along] * element_bits(tile.type.element) >= 2 * _ROW_BITS
 
 
 def _is_halved(use: _Use, operands: Mapping[tuple[ir.Operation, int], ir.Value], found: set[ir.Value]) -> bool:

@@ -13,7 +13,7 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
-from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
+from tilec.lowering.plan.followed_hints import entry_options, hinted_slots
 from tilec.lowering.plan.halved_operands import halve_operands, has_halves
 from tilec.lowering.plan.matrix.kept_operands import mark_operands, operands_to_keep
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
@@ -76,7 +76,8 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
             shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
         has_choice = shape.ctas == 1 and options.tma
-        is_short = has_choice and not asks_for_slots(entry, target, options) and has_halves(module, target)
+        # Rings for which memory is short do not have several slots of whole tiles.
+        is_short = has_choice and hinted_slots(entry, target, options) != 1 and has_halves(module, target)
         halved = copied(module) if is_short else None
     facts = replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
 
@@ -147,6 +148,6 @@ def _tile_facts(entry: ir.OpView, target: Target, options: CompileOptions, shape
         # Threads of a narrow pair do not have whole rows: columns of them are in some warps only.
         # Where a cluster divides columns, cluster_division.py divides the stores with them.
         divides_stores=shape.columns == 1 and not multiplies_in_narrow_pairs(entry, ctas, target, options),
-        divides_depth=not asks_for_slots(entry, target, options),
+        divides_depth=hinted_slots(entry, target, options) is None,
         shared_bytes=target.shared_bytes,
     )

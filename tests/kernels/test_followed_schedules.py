@@ -134,8 +134,8 @@ def test_cost_model_has_the_interval_of_the_schedule(kernel: str) -> None:
     compiled = ct.compile(function, target="sm_100a", signature=Signature.from_arguments(function, args), stop="gpu")
     (cost,) = reports_of(compiled, "cost")
     (scheduled,) = schedule_reports(compiled.stage("gpu").value, "sm_100a")
-    cycles = max(loop["cycles"] for loop in cost.fields()["loops"])
-    assert scheduled.attained <= cycles < 1.3 * scheduled.attained
+    (cycles,) = (loop["cycles"] for loop in cost.fields()["loops"] if loop["depth"] >= 0)
+    assert scheduled.attained <= cycles < 1.2 * scheduled.attained
 
 
 def test_threads_execute_a_load_and_a_conversion_an_iteration_ahead(monkeypatch: pytest.MonkeyPatch) -> None:
