@@ -94,11 +94,23 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
         best = faster(finish(halved, is_divided=True), best, compiler)
     with module.context:
         if has_choice and operands_to_keep(best.module, target):
-            kept = copied(best.module)
-            mark_operands(kept, target)
-            best = faster(Candidate(kept, kept, best.remarks), best, compiler)
+            best = _with_kept_operands(best, compiler)
     remarks += best.remarks
     return best.module
+
+
+def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:
+    """The candidate, or the same with left operands in tensor memory."""
+    for leaves_slots in (True, False):
+        kept = copied(present.module)
+        mark_operands(kept, compiler.target, leaves_slots=leaves_slots)
+        candidate = Candidate(kept, kept, present.remarks)
+        # With as many cycles, no operand has columns beside a second slot of accumulators.
+        if faster(candidate, present, compiler) is candidate:
+            return candidate
+        if candidate.cycles(compiler) != present.cycles(compiler):
+            break
+    return present
 
 
 def _run_with_facts(

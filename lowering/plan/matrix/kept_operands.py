@@ -1,9 +1,10 @@
 """Left operands of loops of multiplies that are loaded before the loop: threads copy them to tensor memory once.
 
-    %q = load;  for { mmaf %q, %k }   ->   %q = load {tilec.kept};  for { mmaf %q, %k }
+    %q = load;  for { mmaf %q, %k }   ->   %q = load {tilec.kept = 128};  for { mmaf %q, %k }
 
 The multiplies of the loop then read only their right operands through the port of shared memory. The loads are marked
-in Tile IR where the port bounds a loop, and their tiles are placed where other values leave columns.
+in Tile IR where the port bounds a loop, and their tiles are placed where other values leave columns, and as many
+beside these as the mark says.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.step import Multiply as Product
 from tilec.lowering.model.step import pipe_use
+from tilec.lowering.plan.matrix.accumulator import is_zero
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_multiplied, operand_source
 from tilec.lowering.plan.matrix.row_loads import slot_bytes
+from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
 from tilec.lowering.tile.expand.widen_operands import is_widened
@@ -32,10 +35,11 @@ _KEPT = "tilec.kept"
 _LOAD = "cuda_tile.load_view_tko"
 
 
-def mark_operands(module: ir.Module, target: Target) -> None:
-    """Marks the loads of such operands in place."""
+def mark_operands(module: ir.Module, target: Target, *, leaves_slots: bool) -> None:
+    """Marks the loads of such operands in place, perhaps for columns beside a second slot of accumulators."""
+    columns = _columns_of_slots(module) if leaves_slots else 0
     for load in operands_to_keep(module, target):
-        load.attributes[_KEPT] = ir.UnitAttr.get()
+        load.attributes[_KEPT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), columns)
 
 
 def operands_to_keep(module: ir.Module, target: Target) -> list[ir.Operation]:
@@ -51,6 +55,15 @@ def operands_to_keep(module: ir.Module, target: Target) -> list[ir.Operation]:
     return [tile.owner.operation for tile in tiles if is_only_multiplied(tile) and _is_left(tile)]
 
 
+def _columns_of_slots(module: ir.Module) -> int:
+    """The most columns of the accumulators that an iteration of a loop starts from zero."""
+    columns = defaultdict[ir.Block, int](int)
+    for op in operations_named(module, PLAIN_MULTIPLIES):
+        if op.acc.type.rank == 2 and in_loop(op) and is_zero(op.acc):
+            columns[op.operation.block] += accumulator_columns(op)
+    return max(columns.values(), default=0)
+
+
 def _left_tiles(multiplies: list[ir.OpView]) -> Iterator[ir.Value]:
     """The tiles loaded outside of loops that are left operands."""
     for op in multiplies:
@@ -62,12 +75,30 @@ def _left_tiles(multiplies: list[ir.OpView]) -> Iterator[ir.Value]:
             yield source.load.operation.results[0]
 
 
-def _is_left(value: ir.Value) -> bool:
-    """Whether all multiplies that read a tile have it, or one other form of it, on their left in a loop."""
-    users = [use.owner for use in value.uses]
-    if all(user.operation.name in PLAIN_MULTIPLIES for user in users):
-        return all(user.lhs == value != user.rhs and in_loop(user) for user in users)
-    return len(users) == 1 and _is_left(users[0].operation.results[0])
+def _is_left(tile: ir.Value) -> bool:
+    """Whether all multiplies that read a tile have it on their left in loops, in one form, made where it is loaded."""
+    forms = list(_forms(tile))
+    users = [use.owner for form in forms for use in form.uses]
+    return (
+        all(form.owner.operation.block == tile.owner.operation.block for form in forms)
+        and len({(form.type, _dimensions(form)) for form in forms}) == 1
+        and all(user.lhs in forms and user.rhs not in forms and in_loop(user) for user in users)
+    )
+
+
+def _forms(value: ir.Value) -> Iterator[ir.Value]:
+    """The operands of multiplies that a tile is, through operations that fold into its layout."""
+    users = [use.owner.operation for use in value.uses]
+    if any(user.name in PLAIN_MULTIPLIES for user in users):
+        yield value
+    for user in users:
+        if user.name not in PLAIN_MULTIPLIES:
+            yield from _forms(user.results[0])
+
+
+def _dimensions(form: ir.Value) -> tuple[int, int] | None:
+    source = operand_source(form)
+    return source.dimensions if isinstance(source, OperandSource) else None
 
 
 def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:
@@ -98,9 +129,10 @@ def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResour
             continue
         if not all(each.unit.accumulates_in_tensor_memory for each in multiplies):
             continue
-        (value,) = {each.lhs.value for each in multiplies}
-        layout = _layout(value, warps)
-        if layout is None or used.total() + layout.columns > target.tensor_memory_columns:
+        values = dict.fromkeys(each.lhs.value for each in multiplies)
+        layout = _layout(multiplies[0].lhs.value, warps)
+        spare = ir.IntegerAttr(tile.owner.operation.attributes[_KEPT]).value
+        if layout is None or used.total() + layout.columns + spare > target.tensor_memory_columns:
             continue
         # Unlike the operands of an iteration, it is in use in all loops.
         used.always += layout.columns
@@ -111,7 +143,7 @@ def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResour
             plan.multiplies[result] = replace(multiply, lhs=lhs)
         plan.loads[tile] = []
         plan.kept.add(tile)
-        plan.folded -= {value, *_forms_before(value)}
+        plan.folded -= {each for value in values for each in (value, *_forms_before(value))}
 
 
 def _forms_before(value: ir.Value) -> Iterator[ir.Value]:

@@ -97,15 +97,15 @@ def _replaced_sums(multiply: Multiply, plan: MatrixPlan) -> Iterator[ir.Value]:
     row_bytes = element_bytes(lhs.type.element) * lhs.type.shape[1]
     for sums in sums_behind(lhs):
         accumulator = plan.accumulators.get(sums)
-        if accumulator is None or not _is_of_one_multiply(accumulator) or sums.owner.operation.block != block:
+        if accumulator is None or not _is_of_one_block(accumulator) or sums.owner.operation.block != block:
             continue
         rows, columns = sums.type.shape
         if sums not in taken and rows == lhs.type.shape[0] and row_bytes <= CELL_BYTES * columns:
             yield sums
 
 
-def _is_of_one_multiply(accumulator: Accumulator) -> bool:
-    return accumulator.is_of_one_multiply and accumulator.is_read_once
+def _is_of_one_block(accumulator: Accumulator) -> bool:
+    return accumulator.is_of_one_block and accumulator.is_read_once
 
 
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:

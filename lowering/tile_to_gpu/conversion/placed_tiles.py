@@ -120,10 +120,11 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
 
 def _placed_once(operand: Operand, buffer: BufferType, multiply: Multiply, conversion: Conversion) -> ir.Value:
     """An operand in tensor memory, for all multiplies of a block; one that is loaded is placed where it is loaded."""
-    block = None if operand.source is not None else multiply.op.operation.block
-    key = operand.value, block
+    if operand.source is not None:
+        key, point = (operand.source.load.operation.results[0], None), point_after(conversion.get(operand.value))
+    else:
+        key, point = (operand.value, multiply.op.operation.block), nullcontext()
     if key not in conversion.operands:
-        point = nullcontext() if block is not None else point_after(conversion.get(operand.value))
         with point:
             tile = conversion.tile(operand.value, operand.register_layout)
             conversion.operands[key] = emitter.gpu(PlaceOp, [tile, None], [buffer]).result
