@@ -1,10 +1,10 @@
-"""Left operands of loops of multiplies that are loaded before the loop: threads copy them to tensor memory once.
+"""Left operands of loops of multiplies that are loaded before the loop: threads store them in tensor memory once.
 
     %q = load;  for { mmaf %q, %k }   ->   %q = load {tilec.kept = 128};  for { mmaf %q, %k }
 
-The multiplies of the loop then read only their right operands through the port of shared memory. The loads are marked
-in Tile IR where the port bounds a loop, and their tiles are placed where other values leave columns, and as many
-beside these as the mark says.
+The multiplies of the loop then read only their right operands through the port of shared memory, and the rings of
+the loop have the memory of the operand. The loads are marked in Tile IR where the port bounds a loop. Their tiles are
+placed where other values leave columns, and as many beside these as the mark says.
 """
 
 from __future__ import annotations
@@ -124,7 +124,7 @@ def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:
 
 def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResources) -> None:
     """Places the tiles of marked loads of a plan in the columns that the `used` ones leave, in program order."""
-    for tile, multiplies in plan.loads.items():
+    for tile, multiplies in list(plan.loads.items()):
         if _KEPT not in tile.owner.operation.attributes or tile not in plan.folded:
             continue
         if not all(each.unit.accumulates_in_tensor_memory for each in multiplies):
@@ -141,7 +141,7 @@ def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResour
             registers = layout.registers(warps)
             lhs = replace(multiply.lhs, map=None, tensor_layout=layout, register_layout=registers)
             plan.multiplies[result] = replace(multiply, lhs=lhs)
-        plan.loads[tile] = []
+        del plan.loads[tile], plan.maps[tile]
         plan.kept.add(tile)
         plan.folded -= {each for value in values for each in (value, *_forms_before(value))}
 

@@ -162,7 +162,7 @@ class MatrixPlan:
     runs: dict[ir.Value, ImageRun] = field(default_factory=dict)
     # The tiles of images whose rows move in tensor memory, or the reasons why others in this mode do not.
     stationary: dict[ir.Value, StationaryTile | str] = field(default_factory=dict)
-    # Loaded tiles that threads copy to tensor memory, where they are left operands.
+    # Tiles that threads load for tensor memory, where they are left operands.
     kept: set[ir.Value] = field(default_factory=set)
     # The reasons why threads load tiles of an entry without multiplies.
     refusals: dict[ir.Value, str] = field(default_factory=dict)
@@ -184,7 +184,7 @@ class MatrixPlan:
 
     def is_ring_tile(self, tile: ir.Value) -> bool:
         """Whether threads alone read a tile that TMA loads, beside multiplies."""
-        return bool(self.multiplies) and self.loads.get(tile) == [] and tile not in self.kept
+        return bool(self.multiplies) and self.loads.get(tile) == []
 
 
 # The results of `contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
