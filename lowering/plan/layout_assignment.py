@@ -162,7 +162,7 @@ def _transposing(type: ir.Type, warps: int, contiguous: int, stored: int, vector
 
 def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     """All warps share the columns of an accumulator that are read at a time."""
-    for tile, multiply in read_by_columns(plan).items():
+    for tile, multiply in read_by_columns(plan, with_early=True).items():
         for columns in (use.owner.result for use in tile.uses):
             rows, extent = columns.type.shape
             if multiply.unit.refusal(rows, extent, warps) is None:
