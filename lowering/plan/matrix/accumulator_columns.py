@@ -37,7 +37,8 @@ def _has_only_columns(tile: ir.Value, with_early: bool) -> bool:
     if isinstance(tile.owner, ir.Block) or not uses or not all(_is_columns(op) for op in uses):
         return False
     # The columns of an accumulator may be those of an earlier one, which is then read at once.
-    return with_early or not any(op.operation.name in MULTIPLIES for op in _until_last(tile, {use.operation for use in uses}))
+    following = _until_last(tile, {use.operation for use in uses})
+    return with_early or not any(op.operation.name in MULTIPLIES for op in following)
 
 
 def _is_columns(op: ir.OpView) -> bool:
