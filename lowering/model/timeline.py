@@ -40,11 +40,15 @@ class Wait:
 
 @dataclass(frozen=True)
 class Signal:
-    """The role makes a slot full or empty, with multiplies once those that it has issued are complete."""
+    """The role makes a slot full or empty, with multiplies once those that it has issued are complete.
+
+    A slot is empty once all consumers that signal it have done so.
+    """
 
     channel: str
     side: Side
     after_multiplies: bool = False
+    consumer: int = 0
 
 
 @dataclass(frozen=True)
@@ -78,18 +82,34 @@ _ON_SLOTS = (Wait, Signal)
 class _Machine:
     """The times at which slots become full and empty, and the units are free."""
 
-    def __init__(self, stages: Mapping[str, int], filled: Mapping[str, int], barrier_cycles: float) -> None:
-        self.stages = stages
+    def __init__(
+        self,
+        roles: Sequence[Sequence[Action]],
+        stages: Mapping[str, int],
+        filled: Mapping[str, int],
+        taken: Mapping[tuple[str, int], int],
+        barrier_cycles: float,
+    ) -> None:
+        self.stages, self.taken = stages, taken
+        # A consumer that is ahead needs slots of later iterations.
+        self.iterations = _ITERATIONS + max(taken.values(), default=0)
         self.barrier_cycles = barrier_cycles
         self.pipe_free = self.port_free = 0.0
         # When each multiply is complete, in the order of issue.
         self.multiplied = [0.0]
         self.signals = 0
         self.times: dict[tuple[str, Side], list[float]] = defaultdict(list)
+        # When each consumer has released its slots.
+        self.released: defaultdict[str, dict[int, list[float]]] = defaultdict(dict)
+        for each in (each for actions in roles for each in actions if isinstance(each, Signal)):
+            if each.side is Side.EMPTY:
+                number = taken.get((each.channel, each.consumer), 0)
+                self.released[each.channel][each.consumer] = [0.0] * number
         for channel, count in filled.items():
             self.times[channel, Side.FULL] += [0.0] * count
         for channel, count in stages.items():
-            self.times[channel, Side.EMPTY] += [0.0] * (count - filled.get(channel, 0))
+            released = min((len(times) for times in self.released[channel].values()), default=0)
+            self.times[channel, Side.EMPTY] += [0.0] * (count + released - filled.get(channel, 0))
 
     def run(self, actions: Sequence[Action]) -> Iterator[float | None]:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
@@ -105,9 +125,11 @@ class _Machine:
             )
             for each in actions
         ]
-        taken = [0] * len(numbers)
+        taken = [
+            self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers
+        ]
         loaded: dict[str, float] = {}
-        for _ in range(_ITERATIONS):
+        for _ in range(self.iterations):
             for cycles, times, wait, action in steps:
                 if cycles is not None:
                     now += cycles
@@ -124,11 +146,23 @@ class _Machine:
                         time = self.multiplied[-1]
                     if loaded and action.side is Side.FULL:
                         time = max(time, loaded.pop(action.channel, 0.0))
-                    times.append(time + self.barrier_cycles)
                     self.signals += 1
+                    if action.side is Side.EMPTY and len(self.released[action.channel]) > 1:
+                        self._release(action, time + self.barrier_cycles)
+                    else:
+                        times.append(time + self.barrier_cycles)
                 else:
                     now = self._execute(action, now, loaded)
             yield now
+
+    def _release(self, action: Signal, time: float) -> None:
+        """Notes a release by one of several consumers; the last one makes the slot empty."""
+        released = self.released[action.channel]
+        number = len(released[action.consumer])
+        released[action.consumer].append(time)
+        if all(len(times) > number for times in released.values()):
+            latest = max(times[number] for times in released.values())
+            self.times[action.channel, Side.EMPTY].append(latest)
 
     def _execute(self, action: Action, now: float, loaded: dict[str, float]) -> float:
         """The time after an action of a unit, or a wait for it."""
@@ -149,16 +183,18 @@ def interval_cycles(
     stages: Mapping[str, int],
     filled: Mapping[str, int],
     barrier_cycles: float,
+    taken: Mapping[tuple[str, int], int] | None = None,
 ) -> float | None:
     """The cycles between two iterations of the slowest role; None if the roles deadlock.
 
     Args:
         roles: the actions of an iteration, of each role.
         stages: the slots of each channel.
-        filled: slots that are full before the first iteration.
+        filled: slots that are filled before the first iteration.
         barrier_cycles: from a signal until the waiting role continues.
+        taken: by channel and consumer, slots that the consumer has used and released before the first iteration.
     """
-    machine = _Machine(stages, filled, barrier_cycles)
+    machine = _Machine(roles, stages, filled, taken or {}, barrier_cycles)
     running = {index: machine.run(actions) for index, actions in enumerate(roles)}
     times: dict[int, list[float]] = defaultdict(list)
     while running:
@@ -172,8 +208,10 @@ def interval_cycles(
             else:
                 del running[index]
         if (machine.signals, len(running)) == before:
-            return None
-    measured = ((ends[-1] - ends[-1 - _MEASURED]) / _MEASURED for ends in times.values())
+            if any(len(times[index]) < _ITERATIONS for index in running):
+                return None
+            break
+    measured = ((ends[_ITERATIONS - 1] - ends[_ITERATIONS - 1 - _MEASURED]) / _MEASURED for ends in times.values())
     return max(*measured, *_unit_cycles(roles))
 
 

@@ -25,10 +25,11 @@ def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> 
     return followed_options(options, hints, target)
 
 
-def asks_for_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> bool:
-    """Whether a hint limits the slots of rings, which are then those of whole tiles."""
-    loads = operations_named(entry, LOADS)
-    return options.stages is not None or any(tile_hint(op, "latency", target) is not None for op in loads)
+def hinted_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
+    """The fewest slots to which a hint limits a ring of whole tiles; None without a hint."""
+    latencies = (tile_hint(op, "latency", target) for op in operations_named(entry, LOADS))
+    limits = [options.stages, *latencies]
+    return min((int(each) for each in limits if each is not None), default=None)
 
 
 def ring_stages(plan: MatrixPlan, target: Target) -> int | None:

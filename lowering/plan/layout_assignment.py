@@ -134,7 +134,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
     elif name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
         contiguous, vector = access_vector(op)
-        if plan.is_ring_tile(tile) and not ring_tiles:
+        if (plan.is_ring_tile(tile) or tile in plan.kept) and not ring_tiles:
             return
         if plan.loads.get(tile) == []:
             # TMA checks the extents, so that threads read whole vectors from shared memory.
@@ -166,7 +166,7 @@ def _transposing(type: ir.Type, warps: int, contiguous: int, stored: int, vector
 
 def _anchor_columns(plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     """All warps share the columns of an accumulator that are read at a time."""
-    for tile, multiply in read_by_columns(plan).items():
+    for tile, multiply in read_by_columns(plan, with_early=True).items():
         for columns in (use.owner.result for use in tile.uses):
             rows, extent = columns.type.shape
             if multiply.unit.refusal(rows, extent, warps) is None:

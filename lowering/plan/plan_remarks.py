@@ -84,6 +84,8 @@ def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target
         return f"the prefetch is omitted: {map}" if isinstance(map, str) else None
     if name == "cuda_tile.load_view_tko":
         tile = op.operation.results[0]
+        if tile in plan.kept:
+            return None
         if tile in plan.loads:
             return _gather_reason(op)
         if REMAINING_LOAD in op.attributes:

@@ -57,21 +57,33 @@ class Compiler:
 
 
 @dataclass(frozen=True)
-class _Candidate:
+class Candidate:
     """A module before and after the passes over Tile IR, with their remarks."""
 
     source: ir.Module
     module: ir.Module
     remarks: list[Remark] = field(default_factory=list)
+    _known: list[float | None] = field(default_factory=list)
 
     def cycles(self, compiler: Compiler) -> float | None:
         """The cycles of a tile block; None for a kernel that cannot be compiled."""
+        if not self._known:
+            self._known.append(self._count(compiler))
+        return self._known[0]
+
+    def _count(self, compiler: Compiler) -> float | None:
         target, options = compiler.target, compiler.options
         try:
             made = convert(self.module, target=target.name, options=options, count_columns=compiler.count_columns)
             return compiler.count_cycles(made, target, options)
         except UnsupportedError:
             return None
+
+
+def faster(candidate: Candidate, present: Candidate, compiler: Compiler) -> Candidate:
+    """The candidate if its tile blocks take less time than those of the present one, else that."""
+    cycles, best = candidate.cycles(compiler), present.cycles(compiler)
+    return candidate if cycles is not None and best is not None and _is_faster(cycles, best) else present
 
 
 def run_with_lowerings(module: ir.Module, compiler: Compiler, remarks: list[Remark]) -> ir.Module:
@@ -133,12 +145,12 @@ def _numbers_to_choose(module: ir.Module) -> list[int]:
     return [number for number, maker in enumerate(makers) if maker.operation in undecided]
 
 
-def _candidate(source: ir.Module, compiler: Compiler) -> _Candidate:
+def _candidate(source: ir.Module, compiler: Compiler) -> Candidate:
     remarks: list[Remark] = []
-    return _Candidate(source, compiler.run_passes(copied(source), remarks), remarks)
+    return Candidate(source, compiler.run_passes(copied(source), remarks), remarks)
 
 
-def _candidate_in_runs(source: ir.Module, number: int, compiler: Compiler) -> _Candidate | None:
+def _candidate_in_runs(source: ir.Module, number: int, compiler: Compiler) -> Candidate | None:
     """The candidate in which the view of a number has the mode of runs; None if the passes refuse it."""
     made = copied(source)
     view = list(operations_named(made, (MAKER,)))[number].operation.results[0]
@@ -165,8 +177,8 @@ def _loads_of_runs(module: ir.Module) -> list[ir.OpView]:
     return [op for op in operations_named(module, (IMAGE_LOAD,)) if op.view.type.mode == RUN]
 
 
-def _is_faster(run: float, im2col: float) -> bool:
-    return run < im2col * (1 - _LEAST_GAIN)
+def _is_faster(cycles: float, best: float) -> bool:
+    return cycles < best * (1 - _LEAST_GAIN)
 
 
 def _comparison(run: float, im2col: float) -> str:

@@ -14,8 +14,10 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.accumulator_room import fit_accumulators
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
-from tilec.lowering.plan.followed_hints import asks_for_slots, entry_options
+from tilec.lowering.plan.followed_hints import entry_options, hinted_slots
 from tilec.lowering.plan.group_rows import group_rows
+from tilec.lowering.plan.halved_operands import halve_operands, has_halves
+from tilec.lowering.plan.matrix.kept_operands import mark_operands, operands_to_keep
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
@@ -30,7 +32,7 @@ from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
 from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
 from tilec.lowering.tile.simplify.simplify import Evaluate
-from tilec.lowering.tile_to_gpu.convolution_choice import Compiler, CountCycles, run_with_lowerings
+from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler, CountCycles, faster, run_with_lowerings
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
 from tilec.remarks import Remark
 
@@ -48,21 +50,15 @@ def run_tile_stage(
     """The result for a module with one entry, which is changed; `evaluate` computes operations on constants."""
 
     def run_passes(source: ir.Module, found: list[Remark]) -> ir.Module:
-        return _run_passes(source, target, given, found, evaluate, count_columns)
+        return _run_passes(source, compiler, found, evaluate)
 
+    compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
     with module.context:
-        compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
         return run_with_lowerings(module, compiler, remarks)
 
 
-def _run_passes(
-    module: ir.Module,
-    target: Target,
-    given: CompileOptions,
-    remarks: list[Remark],
-    evaluate: Evaluate,
-    count_columns: CountColumns,
-) -> ir.Module:
+def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], evaluate: Evaluate) -> ir.Module:
+    target, given = compiler.target, compiler.options
     (entry,) = operations_named(module, ("cuda_tile.entry",))
     options = entry_options(entry, target, given)
     with module.context:
@@ -81,11 +77,57 @@ def _run_passes(
             fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
             shape = planned_shape(entry, options.num_ctas or 1, target)
         is_divided = divide_wide_multiplies(module, target, shape)
+        has_choice = shape.ctas == 1 and options.tma
+        # Rings for which memory is short do not have several slots of whole tiles.
+        is_short = has_choice and hinted_slots(entry, target, options) != 1 and has_halves(module, target)
+        halved = copied(module) if is_short else None
     facts = dataclasses.replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
+
+    def finish(source: ir.Module, is_divided: bool) -> Candidate:
+        found = list[Remark]()
+        # Parts of constants are constants, before stores are divided.
+        names = (*(("simplify",) if is_divided else ()), *enabled(facts))
+        return Candidate(source, _run_with_facts(source, compiler, found, facts, names, evaluate), found)
+
+    best = finish(module, is_divided)
+    if halved is not None:
+        with module.context:
+            halve_operands(halved, target)
+        best = faster(finish(halved, is_divided=True), best, compiler)
+    with module.context:
+        if has_choice and operands_to_keep(best.module, target):
+            best = _with_kept_operands(best, compiler)
+    remarks += best.remarks
+    return best.module
+
+
+def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:
+    """The candidate, or the same with left operands in tensor memory."""
+    for leaves_slots in (True, False):
+        kept = copied(present.module)
+        mark_operands(kept, compiler.target, leaves_slots=leaves_slots)
+        candidate = Candidate(kept, kept, present.remarks)
+        # With as many cycles, no operand has columns beside a second slot of accumulators.
+        if faster(candidate, present, compiler) is candidate:
+            return candidate
+        if candidate.cycles(compiler) != present.cycles(compiler):
+            break
+    return present
+
+
+def _run_with_facts(
+    module: ir.Module,
+    compiler: Compiler,
+    remarks: list[Remark],
+    facts: TileFacts,
+    names: tuple[str, ...],
+    evaluate: Evaluate,
+) -> ir.Module:
+    target, given = compiler.target, compiler.options
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    options = entry_options(entry, target, given)
     with module.context:
         module = compute_scaled_in_turn(module, target, options, remarks)
-    # Parts of constants are constants, before stores are divided.
-    names = (*(("simplify",) if is_divided else ()), *enabled(facts))
     run(module, names, evaluate=evaluate, facts=facts)
     grouped = group_rows(module, target, given.tma)
     if grouped is not module:
@@ -101,7 +143,7 @@ def _run_passes(
         if fit_scaled_multiplies(fitted, target, sharing, found):
             run(fitted, AFTER_EXPANSION, evaluate=evaluate, facts=facts)
         fits_alone = fits_scaled_multiplies(fitted, target, options, LADDER[-1])
-        if fits_alone or fits_by_sharing(fitted, target, given, count_columns):
+        if fits_alone or fits_by_sharing(fitted, target, given, compiler.count_columns):
             break
     remarks += found
     return fitted
@@ -124,6 +166,6 @@ def _tile_facts(entry: ir.OpView, target: Target, options: CompileOptions, shape
         # Threads of a narrow pair do not have whole rows: columns of them are in some warps only.
         # Where a cluster divides columns, cluster_division.py divides the stores with them.
         divides_stores=shape.columns == 1 and not multiplies_in_narrow_pairs(entry, ctas, target, options),
-        divides_depth=not asks_for_slots(entry, target, options),
+        divides_depth=hinted_slots(entry, target, options) is None,
         shared_bytes=target.shared_bytes,
     )

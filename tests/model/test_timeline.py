@@ -42,3 +42,26 @@ def test_roles_that_wait_for_each_other_for_ever_have_no_interval() -> None:
     first = [Wait("a", Side.FULL), Signal("b", Side.FULL)]
     second = [Wait("b", Side.FULL), Signal("a", Side.FULL)]
     assert interval_cycles([first, second], {"a": 1, "b": 1}, {}, 10) is None
+
+
+def test_slot_is_empty_after_its_last_consumer() -> None:
+    """The first consumer releases at once, the second one 400 cycles later: 100 + 900 + 10 + 400 + 10 per slot."""
+    first = [Wait("ring", Side.FULL), Signal("ring", Side.EMPTY)]
+    second = [Wait("ring", Side.FULL, 1), Busy(400), Signal("ring", Side.EMPTY, consumer=1)]
+    assert interval_cycles([LOAD, first, second], {"ring": 1}, {}, 10) == pytest.approx(1420, rel=0.01)
+    assert interval_cycles([LOAD, first], {"ring": 1}, {}, 10) == pytest.approx(1020, rel=0.01)
+
+
+@pytest.mark.parametrize(("stages", "interval"), [(2, 1420), (3, 710)])
+def test_consumer_that_is_ahead_waits_for_the_next_slot(stages: int, interval: float) -> None:
+    """A role that reads tile i + 1 before it releases tile i needs another slot: of two it has one at a time."""
+    ahead = [Wait("ring", Side.FULL, 1), Signal("ring", Side.EMPTY, consumer=1)]
+    late = [Wait("ring", Side.FULL), Busy(400), Signal("ring", Side.EMPTY)]
+    found = interval_cycles([LOAD, [*ahead, *late]], {"ring": stages}, {}, 10, {("ring", 1): 1})
+    assert found == pytest.approx(interval, rel=0.01)
+
+
+def test_slots_that_are_used_before_the_loop_are_empty_again() -> None:
+    """The consumer has used the first tile, so that the second one is on its way when the loop starts."""
+    taken = {("ring", 0): 1}
+    assert interval_cycles([LOAD, MULTIPLY], {"ring": 2}, {}, 10, taken) == pytest.approx(635, rel=0.02)

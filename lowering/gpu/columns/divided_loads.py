@@ -2,7 +2,10 @@
 
 Before:  %x = load_tensor_memory %slot;  release;  %x0 = extract %x[0, 0] ..  %x1 = extract %x[0, 1] ..
 after:   %x0 = load_tensor_memory %slot from 0 ..  %x1 = load_tensor_memory %slot from 64;  release ..
+or:      %x0 = load_tensor_memory %slot from 0;  %x1 = load_tensor_memory %slot from 64;  release ..
 
+The second form is for columns of more than four warps whose slot is needed before their use: the whole tile would have
+them in other warps.
 A branch that chooses several accumulators or constants at once is one branch for each before. In a cluster 64 rows are
 read whole, because a pair has only some columns of them in the lanes of a warp (narrow_accumulators.py).
 """
@@ -117,10 +120,12 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
     if not pieces or not all(_is_columns(piece, warps) for piece in pieces):
         return
     last = _last(read, pieces)
-    if last is None or not _keep_place(read, last, warps, is_short) and not _move_release(read, last):
+    is_late = last is not None and (_keep_place(read, last, warps, is_short) or _move_release(read, last))
+    # Columns of a whole tile may be those of other warps, which get them through shared memory.
+    if not is_late and not converted:
         return
     for piece in pieces:
-        with ir.InsertionPoint(piece.operation), piece.location:
+        with ir.InsertionPoint(piece.operation if is_late else read.outermost), piece.location:
             piece.result.replace_all_uses_with(_columns(read, piece, warps))
         piece.operation.erase()
     for op in (*converted, read.outermost):

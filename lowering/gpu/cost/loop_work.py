@@ -106,6 +106,7 @@ class LoopWork:
         inner: the inner loops by role, each with the number of actions of the role before it.
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
+        taken: by channel and consumer, slots that it has used before the first iteration.
         late: channels whose slots are released an iteration later.
         alternates: whether two roles compute alternate iterations; the work is that of one of them.
         loads_once: whether few other blocks load the same data, so that it comes from DRAM.
@@ -126,6 +127,7 @@ class LoopWork:
     inner: dict[str, list[tuple[int, LoopWork]]] = field(default_factory=dict)
     stages: dict[str, int] = field(default_factory=dict)
     filled: Counter[str] = field(default_factory=Counter)
+    taken: Counter[tuple[str, int]] = field(default_factory=Counter)
     late: set[str] = field(default_factory=set)
     is_prologue: bool = False
     alternates: bool = False
@@ -212,6 +214,7 @@ class _Reader:
         self.elements, self.names = VisitedTiles(), names
         self.counts_outside, self.price = counts_outside, price
         self.puts: Counter[str] = Counter()
+        self.gets: Counter[tuple[str, int]] = Counter()
         # The newest run, and the results of reductions in it.
         self.run: Run | None = None
         self.reduced: set[ir.Value] = set()
@@ -251,9 +254,13 @@ class _Reader:
         for multiply in map(multiply_of, operations_named(op, MULTIPLIES) if ahead else ()):
             outer.multiply_adds -= 0 if multiply is None else ahead * multiply.multiply_adds
         self.found[inner].filled.update(self.puts)
+        self.found[inner].taken.update(self.gets)
         for region in op.operation.regions:
             self.read(list(region.blocks[0].operations), inner)
         self.run = None
+        for step in operations_named(op, _COUNTED) if ahead else ():
+            # The loop has fewer iterations by those of its operations before and after it.
+            self._count(step, -ahead)
 
     def _add(self, op: ir.OpView, loop: LoopWork) -> None:
         operation = op.operation
@@ -316,8 +323,16 @@ class _Reader:
             # The first round is all puts but one of the slots (README.md, Channels).
             self.puts[self._channel_name(op.channel)] = op.channel.owner.stages - 1
             loop.is_prologue = loop.depth >= 0
-        elif loop.depth < 0 and (is_put or not op.consumer):
-            self.puts[self._channel_name(op.channel)] += 1 if is_put else -1
+        elif loop.depth < 0:
+            self._count(op, 1)
+
+    def _count(self, op: ir.OpView, slots: int) -> None:
+        """Counts slots that a role fills or uses outside of loops."""
+        channel = self._channel_name(op.channel)
+        if op.operation.name == PutCommitOp.OPERATION_NAME:
+            self.puts[channel] += slots
+        else:
+            self.gets[channel, op.consumer] += slots
 
     def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
         """The actions of an operation in the timeline of its role."""
@@ -364,8 +379,7 @@ class _Reader:
 
     def _channel_actions(self, op: ir.OpView, loop: LoopWork) -> list[Action]:
         made, is_release = op.channel.owner, op.operation.name == ReleaseOp.OPERATION_NAME
-        # The first consumer represents all.
-        if not is_barrier_step(op.operation) or is_release and op.consumer:
+        if not is_barrier_step(op.operation):
             return []
         channel = self._channel_name(op.channel)
         # In a branch, which the first iteration does not take, it releases the slot of the iteration before.
@@ -375,8 +389,9 @@ class _Reader:
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
         if waits:
             return [Wait(channel, side, 0 if producer else op.consumer)]
-        party = made.producer if producer else made.consumer_names[0]
-        return [Signal(channel, side, after_multiplies=party == MMA)]
+        consumer = 0 if producer else op.consumer
+        party = made.producer if producer else made.consumer_names[consumer]
+        return [Signal(channel, side, after_multiplies=party == MMA, consumer=consumer)]
 
 
 # Operations on elements: their instructions alternate with those of others before and after them.
@@ -456,6 +471,7 @@ def timeline_cycles(loop: LoopWork, stages: dict[str, int], device: Device) -> f
         for role in loop.roles.values()
     ]
     filled = {channel: count for channel, count in loop.filled.items() if channel in stages and count > 0}
+    taken = {use: count for use, count in loop.taken.items() if count > 0}
     # The timeline has a release in every iteration; the first of a late one releases no slot.
     stages = {channel: count - (channel in loop.late) for channel, count in stages.items()}
-    return interval_cycles(roles, stages, filled, device.barrier_latency_cycles)
+    return interval_cycles(roles, stages, filled, device.barrier_latency_cycles, taken)

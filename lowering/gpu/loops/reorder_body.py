@@ -11,14 +11,16 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.channel import ReleaseOp
 from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.memory import ScheduleBarrierOp
 from tilec.dialect.walk import terminator_of, with_inner
 from tilec.lowering.gpu.ir.accessed_places import EVERYTHING, AccessedPlaces, Place
+from tilec.lowering.gpu.ir.slots import GET
 
 # Operations by number, with the numbers of those that they follow.
 Dependences = list[set[int]]
-_WAIT = WgmmaWaitOp.OPERATION_NAME
+_WAIT, _RELEASE = WgmmaWaitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 
 
 def reorder_body(
@@ -163,10 +165,16 @@ def spread(
     """A number for each operation of a body, from those of some.
 
     As a rank, one that only provides operands has the least of its users. As a number of iterations ahead, it has the
-    greatest; a wait for a multiply has that of the multiply. Any other has the number of the last one that it follows.
+    greatest; a wait for a multiply has that of the multiply. A get of a place, whose slot nothing uses, and its release
+    provide the place. Any other has the number of the last one that it follows.
     """
     numbers: list[int | None] = [known.get(number) for number in range(len(operations))]
     users = _users(operations, preceding)
+    places = {op.operands[0] for op in operations if op.name == GET and not list(op.results[0].uses)}
+    for number, before in enumerate(preceding):
+        for source in before:
+            if operations[source].name in (GET, _RELEASE) and operations[source].operands[0] in places:
+                users[source].append(number)
     chosen = min if is_rank else max
     for number in reversed(range(len(operations))):
         found = [each for user in users[number] if (each := numbers[user]) is not None]

@@ -84,9 +84,9 @@ class Accumulator:
         return next(iter(self.multiplies)).results[0].type
 
     @property
-    def is_of_one_multiply(self) -> bool:
-        """Whether the only value is the result of one multiply, which no loop or branch carries."""
-        return len(self.values) == 1 and not self.carriers
+    def is_of_one_block(self) -> bool:
+        """Whether the values are the results of one multiply, or of several of a block that add to each other."""
+        return not self.carriers and len({op.parent.operation for op in self.multiplies}) == 1
 
     @property
     def is_read_once(self) -> bool:

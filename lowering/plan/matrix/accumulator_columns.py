@@ -11,13 +11,16 @@ from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, is_tile
 
 
-def read_by_columns(plan: MatrixPlan) -> dict[ir.Value, Multiply]:
-    """The accumulators of which columns alone are read, before the next multiply, each with a multiply into it."""
+def read_by_columns(plan: MatrixPlan, *, with_early: bool = False) -> dict[ir.Value, Multiply]:
+    """The accumulators of which columns alone are read, each with a multiply into it.
+
+    They are read where they are used; those that are needed after another multiply, only if `with_early`, before it.
+    """
     return {
         value: plan.multiplies[next(iter(accumulator.multiplies)).results[0]]
         for accumulator in dict.fromkeys(plan.accumulators.values())
         for value in accumulator.reads
-        if _has_only_columns(value)
+        if _has_only_columns(value, with_early)
     }
 
 
@@ -29,12 +32,13 @@ def without_registers(plan: MatrixPlan) -> set[ir.Value]:
     return found.union(value for value in entering if is_zero(value))
 
 
-def _has_only_columns(tile: ir.Value) -> bool:
+def _has_only_columns(tile: ir.Value, with_early: bool) -> bool:
     uses = [use.owner for use in tile.uses]
     if isinstance(tile.owner, ir.Block) or not uses or not all(_is_columns(op) for op in uses):
         return False
-    # The columns of an accumulator may be those of an earlier one, which is then read as a whole.
-    return not any(op.operation.name in MULTIPLIES for op in _until_last(tile, {use.operation for use in uses}))
+    # The columns of an accumulator may be those of an earlier one, which is then read at once.
+    following = _until_last(tile, {use.operation for use in uses})
+    return with_early or not any(op.operation.name in MULTIPLIES for op in following)
 
 
 def _is_columns(op: ir.OpView) -> bool:

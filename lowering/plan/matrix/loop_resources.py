@@ -31,7 +31,7 @@ class LoopResources:
         """Adds accumulators; `needed` is a function of a multiply of each."""
         for accumulator in accumulators:
             first = next(iter(accumulator.multiplies)).opview
-            if accumulator.is_of_one_multiply:
+            if accumulator.is_of_one_block:
                 self.add(first, needed(first))
             else:
                 self.always += needed(first)

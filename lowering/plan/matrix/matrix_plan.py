@@ -165,6 +165,8 @@ class MatrixPlan:
     runs: dict[ir.Value, ImageRun] = field(default_factory=dict)
     # The tiles of images whose rows move in tensor memory, or the reasons why others in this mode do not.
     stationary: dict[ir.Value, StationaryTile | str] = field(default_factory=dict)
+    # Tiles that threads load for tensor memory, where they are left operands.
+    kept: set[ir.Value] = field(default_factory=set)
     # The reasons why threads load tiles of an entry without multiplies.
     refusals: dict[ir.Value, str] = field(default_factory=dict)
     # The layouts of the TMA loads that are scale factors.

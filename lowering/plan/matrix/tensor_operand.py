@@ -12,8 +12,9 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.plan.matrix.accumulator import Accumulator
+from tilec.lowering.plan.matrix.kept_operands import keep_operands
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
-from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
+from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand
 from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns
@@ -29,11 +30,16 @@ _WARPS_OF_LANES = 4
 def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharing) -> None:
     """Places such operands of a plan in the columns that accumulators leave, in program order."""
     used = used_columns(plan, shares=sharing.operands)
+    # By value and block: multiplies side by side read an operand in one place.
+    placed: dict[tuple[ir.Value, ir.Block], Operand] = {}
     for result, multiply in list(plan.multiplies.items()):
         layout = _layout(multiply, warps)
         if layout is None:
             continue
-        over = None
+        over, key = None, (multiply.lhs.value, multiply.op.operation.block)
+        if key in placed:
+            plan.multiplies[result] = replace(multiply, lhs=placed[key])
+            continue
         if used.total_with(multiply.op, layout.columns) <= target.tensor_memory_columns:
             used.add(multiply.op, layout.columns)
         else:
@@ -44,13 +50,17 @@ def place_operands(plan: MatrixPlan, target: Target, warps: int, sharing: Sharin
         registers = layout.registers(warps)
         operand = replace(multiply.lhs, tensor_layout=layout, register_layout=registers, over=over, refusal=None)
         plan.multiplies[result] = replace(multiply, lhs=operand)
+        if over is None:
+            placed[key] = operand
+    keep_operands(plan, target, warps, used)
 
 
 def columns_without_sharing(plan: MatrixPlan) -> int:
     """The columns of accumulators, operands and scale factors of a plan, if no two values have the same columns."""
-    used = used_columns(plan, shares=False)
+    used, placed = used_columns(plan, shares=False), set[Operand]()
     for multiply in plan.multiplies.values():
-        if multiply.lhs.tensor_layout is not None and multiply.lhs.over is None:
+        if multiply.lhs.tensor_layout is not None and multiply.lhs.over is None and multiply.lhs not in placed:
+            placed.add(multiply.lhs)
             used.add(multiply.op, multiply.lhs.tensor_layout.columns)
     return used.total()
 
@@ -87,16 +97,16 @@ def _replaced_sums(multiply: Multiply, plan: MatrixPlan) -> Iterator[ir.Value]:
     row_bytes = element_bytes(lhs.type.element) * lhs.type.shape[1]
     for sums in sums_behind(lhs):
         accumulator = plan.accumulators.get(sums)
-        if accumulator is None or not _is_of_one_multiply(accumulator) or sums.owner.operation.block != block:
+        if accumulator is None or not _is_of_one_block(accumulator) or sums.owner.operation.block != block:
             continue
         rows, columns = sums.type.shape
         if sums not in taken and rows == lhs.type.shape[0] and row_bytes <= CELL_BYTES * columns:
             yield sums
 
 
-def _is_of_one_multiply(accumulator: Accumulator) -> bool:
+def _is_of_one_block(accumulator: Accumulator) -> bool:
     """Whether threads replace the columns that they have read themselves: each has rows of such an accumulator."""
-    return accumulator.is_of_one_multiply and accumulator.is_read_once and not accumulator.is_transposed
+    return accumulator.is_of_one_block and accumulator.is_read_once and not accumulator.is_transposed
 
 
 def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:

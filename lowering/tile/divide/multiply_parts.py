@@ -53,10 +53,25 @@ def halve_multiply(op: ir.OpView, dimension: int) -> None:
 
 def _half(op: ir.OpView, divided: tuple[int | None, ...], number: int, attributes: dict[str, ir.Attribute]) -> ir.Value:
     operands = [
-        tile if d is None else Slice(d, number, tile.type.shape[d] // 2).part(tile).extracted()
+        tile if d is None else _half_along(tile, d, number)
         for tile, d in zip(op.operation.operands, divided, strict=True)
     ]
     return build(op.operation.name, operands, [operands[2].type], attributes).result
+
+
+def _half_along(tile: ir.Value, dimension: int, number: int) -> ir.Value:
+    return Slice(dimension, number, tile.type.shape[dimension] // 2).part(tile).extracted()
+
+
+def halve_depth(op: ir.OpView) -> None:
+    """Replaces a multiply of rank 2 by one of half of its depth, an even one, and another that adds the other half."""
+    acc = op.acc
+    with ir.InsertionPoint(op.operation), op.location:
+        attributes = {**attributes_without_segments(op), **part_of(op, 2)}
+        for number in range(2):
+            half = {0: _half_along(op.lhs, 1, number), 1: _half_along(op.rhs, 0, number), 2: acc}
+            acc = build(op.operation.name, list(half.values()), [acc.type], attributes).result
+    replace(op, [acc])
 
 
 def unbatch_multiplies(module: ir.Module) -> None:

@@ -168,7 +168,7 @@ def _is_divisible(accepts: Accepts, op: ir.OpView, part: Part) -> bool:
     """
     if not _computes_elements(op) or _used_parts(accepts, op.operation.results[0]) is None:
         return False
-    varying = _varying(op)
+    varying = _varying(op, part)
     return len(varying) <= 1 and all(_is_computed_in_parts(accepts, value, part) for value in varying)
 
 
@@ -176,7 +176,7 @@ def _is_computed_in_parts(accepts: Accepts, value: ir.Value, part: Part) -> bool
     """Whether no permutation, and no operation on the elements of several tiles, keeps a tile whole."""
     if isinstance(value.owner, ir.Block):
         return True
-    maker, varying = value.owner, _varying(value.owner)
+    maker, varying = value.owner, _varying(value.owner, part)
     if maker.operation.name == "cuda_tile.permute":
         return accepts(_before_permute(maker, part))
     if not _computes_elements(maker):
@@ -188,9 +188,18 @@ def _computes_elements(op: ir.OpView) -> bool:
     return len(op.operation.results) == 1 and is_elementwise(op) and effect_free(op)
 
 
-def _varying(op: ir.OpView) -> set[ir.Value]:
-    """The operands whose elements are not all one constant."""
-    return {operand for operand in op.operation.operands if splat(operand) is None}
+def _varying(op: ir.OpView, part: Part) -> set[ir.Value]:
+    """The operands whose part is not a constant, or the broadcast of a whole tile."""
+    operands = {operand for operand in op.operation.operands if splat(operand) is None}
+    return {operand for operand in operands if not _repeats_whole(operand, part)}
+
+
+def _repeats_whole(value: ir.Value, part: Part) -> bool:
+    """Whether a part of a tile is the broadcast of the same source as the tile."""
+    if isinstance(value.owner, ir.Block) or value.owner.operation.name != "cuda_tile.broadcast":
+        return False
+    extents = zip(value.owner.source.type.shape, part.counts, strict=True)
+    return all(extent == 1 or count == 1 for extent, count in extents)
 
 
 def _of_elements(op: ir.OpView, part: Part) -> ir.Value:

@@ -117,6 +117,8 @@ class Conversion:
         self.positions: dict[object, list[ir.Value]] = {}
         # Tiles in shared memory, by the result of their load, and in tensor memory.
         self.placed: dict[ir.Value, ir.Value] = {}
+        # Left operands in tensor memory, by the block of their multiplies; None for those that are loaded.
+        self.operands: dict[tuple[ir.Value, ir.Block | None], ir.Value] = {}
         self.in_memory: dict[ir.Value, InMemory] = {}
         # Runs of pixels in shared memory, by what their copy reads.
         self.runs: dict[Hashable, ir.Value] = {}

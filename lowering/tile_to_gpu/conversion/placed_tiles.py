@@ -98,9 +98,10 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
     type = operand.value.type
     if operand.tensor_layout is not None:
         buffer = BufferType.get(tuple(type.shape), type.element, TENSOR, str(operand.tensor_layout))
+        if operand.over is None:
+            return _placed_once(operand, buffer, multiply, conversion)
         tile = conversion.tile(operand.value, operand.register_layout)
-        over = None if operand.over is None else conversion.in_memory[operand.over].tile
-        return emitter.gpu(PlaceOp, [tile, over], [buffer]).result
+        return emitter.gpu(PlaceOp, [tile, conversion.in_memory[operand.over].tile], [buffer]).result
     is_converted = is_widened(operand.value) and multiply.op.operation.name in NARROW_MULTIPLIES
     row_bytes = multiply.types.row_bytes(type.shape[operand.contiguous])
     swizzle = swizzle_for(row_bytes) if multiply.unit.swizzles_operands else "none"
@@ -115,6 +116,19 @@ def _from_registers(operand: Operand, multiply: Multiply, conversion: Conversion
         tile = emitter.gpu(MathOp, [tile], [wide], function="ftof.rn").result
     tile = with_whole_bytes(tile, operand.contiguous, conversion.warps)
     return emitter.gpu(PlaceOp, [tile, None], [buffer], group=group).result
+
+
+def _placed_once(operand: Operand, buffer: BufferType, multiply: Multiply, conversion: Conversion) -> ir.Value:
+    """An operand in tensor memory, for all multiplies of a block; one that is loaded is placed where it is loaded."""
+    if operand.source is not None:
+        key, point = (operand.source.load.operation.results[0], None), point_after(conversion.get(operand.value))
+    else:
+        key, point = (operand.value, multiply.op.operation.block), nullcontext()
+    if key not in conversion.operands:
+        with point:
+            tile = conversion.tile(operand.value, operand.register_layout)
+            conversion.operands[key] = emitter.gpu(PlaceOp, [tile, None], [buffer]).result
+    return conversion.operands[key]
 
 
 def scale_tile(scale: Scale, conversion: Conversion) -> ir.Value:

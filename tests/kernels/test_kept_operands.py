@@ -1,0 +1,123 @@
+"""A left operand that a loop reads in each iteration is in tensor memory where shared memory bounds the loop.
+
+Operands are small integers, so that every sum is exact.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import ml_dtypes
+import numpy as np
+import pytest
+from compare import run_everywhere
+
+import tilec as ct
+from tilec.signature import Signature
+
+CONSTANT = ct.Constant[int]
+ZERO = ct.PaddingMode.ZERO
+TYPES = {"float16": np.float16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn}
+
+
+@ct.kernel
+def chain(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
+    q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
+    total = ct.zeros((128, width), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (keys, width))):
+        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
+        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+    ct.store(Y, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def twice(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
+    """Two loops read the operand, and the last one may run no iteration."""
+    q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
+    total = ct.zeros((128, width), ct.float32)
+    for j in range(ct.bid(0) + 1):
+        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
+        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+    for j in range(ct.bid(0)):
+        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+        weights = ct.minimum(ct.maximum(scores, -1.0), 1.0).astype(V.dtype)
+        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+    ct.store(Y, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def also_right(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
+    """The operand is the right one of another multiply, which reads it from shared memory."""
+    q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
+    total = ct.zeros((128, width), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (keys, width))):
+        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
+        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+        total = ct.mma(weights, q, total)
+    ct.store(Y, (ct.bid(0), 0), total)
+
+
+def operands(random: np.random.Generator, width: int, dtype: Any = np.float16) -> list[np.ndarray]:
+    """Q, K and V; the last tiles of both are not whole."""
+    return [random.integers(-2, 3, (rows, width)).astype(np.float32).astype(dtype) for rows in (200, 300, 300)]
+
+
+def clipped(q: np.ndarray, k: np.ndarray, v: np.ndarray, limit: float = 2.0) -> np.ndarray:
+    return (q @ k.T).clip(-limit, limit) @ v
+
+
+@pytest.mark.parametrize(
+    ("dtype", "width", "keys"), [("float16", 256, 64), ("float16", 128, 128), ("float8_e4m3fn", 256, 64)]
+)
+def test_results(dtype: str, width: int, keys: int, random: np.random.Generator, target: str) -> None:
+    given = operands(random, width, TYPES[dtype])
+    expected = clipped(*(each.astype(np.float64) for each in given))
+    args = [*given, np.zeros((200, width), np.float32), width, keys]
+    for (found,) in run_everywhere(chain, (2,), args, (3,), target=target, hints={}, seeds=(0, 1, 2)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def test_loops_in_a_row(random: np.random.Generator, target: str) -> None:
+    given = operands(random, 256)
+    q, k, v = (each.astype(np.float64) for each in given)
+    expected = np.zeros((200, 256))
+    for block in range(2):
+        rows, first, second = slice(128 * block, 128 * block + 128), 64 * (block + 1), 64 * block
+        expected[rows] = clipped(q[rows], k[:first], v[:first]) + clipped(q[rows], k[:second], v[:second], 1.0)
+    args = [*given, np.zeros((200, 256), np.float32), 256, 64]
+    for (found,) in run_everywhere(twice, (2,), args, (3,), target=target, hints={}, seeds=(0, 1, 2)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def left_operands(kernel: Any, width: int, keys: int) -> list[str]:
+    """Where the plan has the left operand of each multiply."""
+    args = [*operands(np.random.default_rng(0), width), np.zeros((200, width), np.float32), width, keys]
+    made = ct.compile(kernel, signature=Signature.from_arguments(kernel, args), target="sm_100a", stop="gpu")
+    lines = [line.strip() for line in made.explain("plan").splitlines()]
+    return [line.removeprefix("left operand: ") for line in lines if line.startswith("left operand")]
+
+
+def test_operand_of_each_iteration_is_in_tensor_memory() -> None:
+    assert left_operands(chain, 256, 64) == ["tensor memory, 128 columns", "tensor memory, 32 columns"]
+
+
+def test_operand_has_the_columns_that_are_left() -> None:
+    """The accumulators and the weights leave 64 of 512 columns, which one half of the operand has."""
+    in_tensor_memory = "tensor memory, 64 columns"
+    assert left_operands(chain, 256, 128) == [
+        in_tensor_memory,
+        "TMA to shared memory, swizzle 128B",
+        in_tensor_memory,
+        in_tensor_memory,
+    ]
+
+
+def test_operand_that_is_also_a_right_one_is_in_shared_memory() -> None:
+    assert left_operands(also_right, 128, 128)[0] == "TMA to shared memory, swizzle 128B"
