@@ -47,7 +47,7 @@ def _inner_loops(loop: LoopWork, count: float) -> Iterator[tuple[LoopWork, float
         yield from _inner_loops(each, iterations)
 
 
-def iterations_of(loop: LoopWork) -> float:
+def iterations_of(loop: LoopWork) -> int:
     """The iterations of a loop, or those that are assumed."""
     return _ASSUMED_ITERATIONS if loop.iterations is None else loop.iterations
 

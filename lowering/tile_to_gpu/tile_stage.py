@@ -17,7 +17,7 @@ from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import entry_options, hinted_slots
 from tilec.lowering.plan.group_rows import group_rows
 from tilec.lowering.plan.halved_operands import halve_operands, has_halves
-from tilec.lowering.plan.matrix.kept_operands import mark_operands, operands_to_keep
+from tilec.lowering.plan.matrix.kept_operands import mark_operands, room_for_operands
 from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
@@ -95,24 +95,21 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
             halve_operands(halved, target)
         best = faster(finish(halved, is_divided=True), best, compiler)
     with module.context:
-        if has_choice and operands_to_keep(best.module, target):
+        if has_choice:
             best = _with_kept_operands(best, compiler)
     remarks += best.remarks
     return best.module
 
 
 def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:
-    """The candidate, or the same with left operands in tensor memory."""
-    for leaves_slots in (True, False):
-        kept = copied(present.module)
-        mark_operands(kept, compiler.target, leaves_slots=leaves_slots)
-        candidate = Candidate(kept, kept, present.remarks)
-        # With as many cycles, no operand has columns beside a second slot of accumulators.
-        if faster(candidate, present, compiler) is candidate:
-            return candidate
-        if candidate.cycles(compiler) != present.cycles(compiler):
-            break
-    return present
+    """The candidate with left operands in tensor memory, if that is free, or faster by the cost model."""
+    target = compiler.target
+    room = room_for_operands(present.module, target)
+    if room is None:
+        return present
+    kept = present.module if room.is_free else copied(present.module)
+    mark_operands(kept, target, room)
+    return present if room.is_free else faster(Candidate(kept, kept, present.remarks), present, compiler)
 
 
 def _run_with_facts(

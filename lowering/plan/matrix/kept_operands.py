@@ -11,11 +11,13 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from math import prod
 
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.layout.tensor_layout import TensorLayout
+from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.step import Multiply as Product
@@ -27,7 +29,7 @@ from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_mul
 from tilec.lowering.plan.matrix.row_loads import slot_bytes
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop, is_product
 from tilec.lowering.tile.expand.widen_operands import is_widened
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits, element_bytes, per_byte
 
@@ -35,24 +37,61 @@ _KEPT = "tilec.kept"
 _LOAD = "cuda_tile.load_view_tko"
 
 
-def mark_operands(module: ir.Module, target: Target, *, leaves_slots: bool) -> None:
-    """Marks the loads of such operands in place, perhaps for columns beside a second slot of accumulators."""
-    columns = _columns_of_slots(module) if leaves_slots else 0
-    for load in operands_to_keep(module, target):
-        load.attributes[_KEPT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), columns)
+@dataclass(frozen=True)
+class OperandRoom:
+    """The columns of tensor memory for such operands.
+
+    Attributes:
+        spare: the columns that they have to leave, of a second slot of accumulators.
+        is_free: whether they cost nothing: neither a slot of accumulators, nor a block beside this one on an SM.
+    """
+
+    spare: int
+    is_free: bool
 
 
-def operands_to_keep(module: ir.Module, target: Target) -> list[ir.Operation]:
-    """The loads of such operands."""
+def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
+    """The room for such operands; None if a module has none, or tensor memory has no columns for them."""
+    kept = _operands_to_keep(module, target)
+    columns, slots = sum(map(_operand_columns, kept.values())), _columns_of_slots(module)
+    used = sum(map(accumulator_columns, _first_multiplies(module)))
+    if not kept or used + columns > target.tensor_memory_columns:
+        return None
+    leaves_slots = used + columns + slots <= target.tensor_memory_columns
+    # Columns are allocated in powers of two (PTX ISA 9.7.16.7.1).
+    is_free = leaves_slots and (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
+    return OperandRoom(slots if leaves_slots else 0, is_free)
+
+
+def mark_operands(module: ir.Module, target: Target, room: OperandRoom) -> None:
+    """Marks the loads of such operands in place."""
+    for load in _operands_to_keep(module, target):
+        load.attributes[_KEPT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), room.spare)
+
+
+def _operand_columns(type: TileType) -> int:
+    rows, depth = type.shape
+    return depth * element_bytes(type.element) // CELL_BYTES * max(1, rows // TENSOR_LANES)
+
+
+def _first_multiplies(module: ir.Module) -> list[ir.OpView]:
+    """The first multiply of each accumulator."""
+    multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
+    return [op for op in multiplies if not is_product(op.acc)]
+
+
+def _operands_to_keep(module: ir.Module, target: Target) -> dict[ir.Operation, TileType]:
+    """The loads of such operands, with the types of the operands."""
     if accumulates_in_registers(target):
-        return []
+        return {}
     blocks = defaultdict[ir.Block, list[ir.OpView]](list)
     for op in operations_named(module, PLAIN_MULTIPLIES):
         if op.acc.type.rank == 2 and in_loop(op):
             blocks[op.operation.block].append(op)
     bound = (found for found in blocks.values() if _is_bound_by_port(found, target))
-    tiles = dict.fromkeys(tile for found in bound for tile in _left_tiles(found))
-    return [tile.owner.operation for tile in tiles if is_only_multiplied(tile) and _is_left(tile)]
+    tiles = dict(each for found in bound for each in _left_tiles(found))
+    found = ((tile, type) for tile, type in tiles.items() if is_only_multiplied(tile) and _is_left(tile))
+    return {tile.owner.operation: type for tile, type in found}
 
 
 def _columns_of_slots(module: ir.Module) -> int:
@@ -64,15 +103,15 @@ def _columns_of_slots(module: ir.Module) -> int:
     return max(columns.values(), default=0)
 
 
-def _left_tiles(multiplies: list[ir.OpView]) -> Iterator[ir.Value]:
-    """The tiles loaded outside of loops that are left operands."""
+def _left_tiles(multiplies: list[ir.OpView]) -> Iterator[tuple[ir.Value, TileType]]:
+    """The tiles loaded outside of loops that are left operands, with the types of these."""
     for op in multiplies:
         source = operand_source(op.lhs)
         if not isinstance(source, OperandSource) or in_loop(source.load) or source.load.operation.name != _LOAD:
             continue
         # Threads would round or unpack other elements.
         if not source.rounds_to_tf32 and not is_widened(op.lhs) and per_byte(op.lhs.type.element) == 1:
-            yield source.load.operation.results[0]
+            yield source.load.operation.results[0], op.lhs.type
 
 
 def _is_left(tile: ir.Value) -> bool:
@@ -102,8 +141,12 @@ def _dimensions(form: ir.Value) -> tuple[int, int] | None:
 
 
 def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:
-    """Whether the port of shared memory takes longer than the tensor pipe for the multiplies of a loop."""
+    """Whether the port of shared memory takes longer than the tensor pipe for the multiplies of a loop.
+
+    And than an exponential of each element of the products that threads read.
+    """
     device, pipe, port = device_of(target.name), 0.0, 0.0
+    read = sum(prod(op.acc.type.shape) for op in multiplies if is_zero(op.acc)) / device.exponentials_per_cycle
     loaded = dict[ir.Value, None]()
     for op in multiplies:
         sources = [operand_source(value) for value in (op.lhs, op.rhs)]
@@ -119,7 +162,7 @@ def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:
         pipe, port = pipe + use.cycles, port + use.shared_bytes / device.shared_bytes_per_cycle
         loads = (source.load for source in sources if isinstance(source, OperandSource))
         loaded.update((load.operation.results[0], None) for load in loads if in_loop(load))
-    return port + sum(map(slot_bytes, loaded)) / device.shared_bytes_per_cycle > pipe
+    return port + sum(map(slot_bytes, loaded)) / device.shared_bytes_per_cycle > max(pipe, read)
 
 
 def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResources) -> None:
