@@ -314,10 +314,10 @@ def test_tiles_of_a_persistent_kernel(hints, columns):
 DIVIDED = "divided into parts that need fewer columns of tensor memory"
 
 
-def messages(kernel, args, words: str, hints: dict[str, Any] | None = None) -> list[str]:
-    """The remarks of sm_100a with these words."""
+def messages(kernel, args, words: str, hints: dict[str, Any] | None = None, target: str = "sm_100a") -> list[str]:
+    """The remarks with these words."""
     signature = Signature.from_arguments(kernel, args)
-    compiled = ct.compile(kernel, target="sm_100a", signature=signature, hints=hints or {}, stop="ptx")
+    compiled = ct.compile(kernel, target=target, signature=signature, hints=hints or {}, stop="ptx")
     return [remark.message for remark in compiled.all_remarks if words in remark.message]
 
 
@@ -423,6 +423,15 @@ def check_every_magnitude(element: type, rows: int, columns: int, target: str) -
 @pytest.mark.parametrize("form", [FORMS["mxf8 e4m3"], FORMS["mxf8 e5m2"], FORMS["mxf4"]], ids=str)
 def test_factors_of_a_row_that_differ_by_more_than_a_window(form, tile, target):
     """Blocks along K whose factors differ by 2^60 or 2^120 are in different windows, which are added in turn."""
+    check_far_factors(form, tile, target, {})
+
+
+def test_blocks_of_a_cluster_have_windows_of_their_own():
+    """Each block of sm_90a reduces the factors of its rows alone, and multiplies as often as these need."""
+    check_far_factors(FORMS["mxf8 e4m3"], (256, 128, 128), "sm_90a", {"num_ctas": 2})
+
+
+def check_far_factors(form: Form, tile: tuple[int, int, int], target: str, hints: dict) -> None:
     random, depth = np.random.default_rng(6), 256
     operands = []
     for count in tile[:2]:
@@ -433,8 +442,10 @@ def test_factors_of_a_row_that_differ_by_more_than_a_window(form, tile, target):
         operands.append(Operand(each.stored, factors, values))
     a, b = operands
     exact, args = a.values @ b.values.T, arguments(form, a, b, tile)
+    if "num_ctas" in hints:
+        assert messages(matmul, args, "num_ctas", hints, target) == []
     tolerance = product_tolerance(a.values, b.values.T, exact, np.float32)
-    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target=target, hints={}, seeds=range(1)):
+    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target=target, hints=hints, seeds=range(1)):
         assert_within(c, exact, tolerance)
 
 

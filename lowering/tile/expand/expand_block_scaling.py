@@ -24,6 +24,7 @@ from tilec.lowering.tile.analysis.constants import float_splat, integer_splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, broadcast
 from tilec.lowering.tile.analysis.replacing import replace_results
 from tilec.lowering.tile.analysis.tile_parts import reshaped
+from tilec.lowering.tile.divide.divided_dimensions import OF_PART
 from tilec.lowering.tile.expand.widen_operands import converted
 
 # f8E8M0FNU: code e is 2^(e - 127), and 255 is NaN. bf16 and f32 have the same bias, above 7 and 23 bits.
@@ -147,11 +148,11 @@ def _sides(op: ir.OpView) -> list[_Side]:
 
 
 def _greatest(tiles: Sequence[ir.Value], dimension: int) -> list[ir.Value]:
-    """The maximum of signed numbers along a dimension, of each tile."""
+    """The maximum of signed numbers along a dimension, of each tile; a CTA may have the maxima of its part."""
     number = NARROW.scalar
     shape = [extent for d, extent in enumerate(tiles[0].type.shape) if d != dimension]
     least = ir.IntegerAttr.get(number.element, -1 << NARROW.width - 1)
-    attributes = {"dim": dimension, "identities": ir.ArrayAttr.get([least] * len(tiles))}
+    attributes = {"dim": dimension, "identities": ir.ArrayAttr.get([least] * len(tiles)), OF_PART: ir.UnitAttr.get()}
     made = build("reduce", [list(tiles)], [[TileType.get(shape, number.element)] * len(tiles)], attributes)
     types = [number] * 2 * len(tiles)
     body = made.regions[0].blocks.append(*types, arg_locs=[made.location] * len(types))
