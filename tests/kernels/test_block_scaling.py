@@ -472,6 +472,15 @@ def test_a_large_tile_without_a_unit(form):
 
 
 def test_a_large_product_by_powers_of_two_has_parts():
+    """One role has all registers: beside a role that loads, ptxas would spill."""
+    random, form, tile = np.random.default_rng(0), FORMS["mxf8 e4m3"], (128, 256, 128)
+    args = list(arguments(form, operand(random, 128, 128, form), operand(random, 256, 128, form), tile))
+    args[1], args[3] = in_blocks(args[1]), in_blocks(args[3].T)
+    wanted = ["the kernel has one role: products that are added in parts need the registers of a role that loads"]
+    assert messages(matmul_of_blocks, args, "one role", target="sm_90a") == wanted
+
+
+def test_only_products_by_powers_of_two_have_parts():
     """f16 has all products of f8E4M3FN factors, which are added to the accumulator at once."""
     for name, instruction in (("mxf8 e4m3", "m64n64k16.f32.bf16.bf16"), ("nvf4", "m64n256k16.f32.f16.f16")):
         form, random = FORMS[name], np.random.default_rng(0)
