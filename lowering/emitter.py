@@ -91,6 +91,12 @@ def converted(tile: ir.Value, layout: LinearLayout) -> ir.Value:
     return tile if tile.type == type else gpu(ConvertLayoutOp, [tile], [type]).result
 
 
+def is_zero(tile: ir.Value) -> bool:
+    """Whether a tile is a constant without a bit that is set."""
+    op = owner_of(tile)
+    return op is not None and op.name == _CONSTANT and op.attributes["value"] == constant_attribute(tile.type, 0)
+
+
 def zero(type: ir.Type) -> ir.Value:
     """Zero, or an accumulator without a value."""
     return gpu(UndefinedOp, [], [type]).result if isinstance(type, BufferType) else constant(type, 0)

@@ -300,7 +300,10 @@ class Tcgen05MmaSparseOp(Operation, name="tcgen05_mma_sparse"):
 
 def _promoted_types(op: ir.OpView) -> str | None:
     kind, accumulator = op.kind, str(op.accumulator.type.element_type)
-    if op.promote and (element_type(kind).mma_kind, accumulator) != ("f8f6f4", "f32"):
+    if len(op.factors) and not (op.promote and accumulator == "f32"):
+        found = f"{'promote' if op.promote else 'none'} and {accumulator}"
+        return f"expected promote and an accumulator of f32 for factors, but got {found}"
+    if op.promote and not len(op.factors) and (element_type(kind).mma_kind, accumulator) != ("f8f6f4", "f32"):
         return (
             f"expected promote with operands of 8-bit floats and an accumulator of f32, but got {kind}, {accumulator}"
         )
@@ -327,6 +330,7 @@ class WgmmaOp(Operation, name="wgmma"):
 
     An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py), metadata `wgmma_metadata`. With
     `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is complete.
+    With `factors` these are whole sums, multiplied by one tile after the other, and added as the last one multiplies.
     """
 
     interface = Interface(Category.MULTIPLY, scratch=Scratch.NONE)
@@ -335,13 +339,15 @@ class WgmmaOp(Operation, name="wgmma"):
     lhs: Operand[MatrixLhs]
     rhs: Operand[SharedBuffer]
     metadata: Operand[RegisterTile] | None
+    factors: Sequence[Operand[T]]
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
     id: Int32 | None
     assembly = (
-        f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{ID_CLAUSE} attr-dict"
+        f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{{ times [$factors]}}"
+        f"{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
     rules = [_warpgroup_shapes, elements_of_operands, signs_of_integers, _promoted_types]

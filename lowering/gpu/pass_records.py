@@ -11,6 +11,7 @@ from tilec.lowering.gpu.channels.reuse_channels import reuse_channels
 from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.columns.divide_columns import divide_columns
 from tilec.lowering.gpu.columns.order_steps import order_steps
+from tilec.lowering.gpu.columns.promote_products import promote_products
 from tilec.lowering.gpu.columns.read_early import read_early
 from tilec.lowering.gpu.columns.skip_updates import skip_updates
 from tilec.lowering.gpu.kernel_pass import KernelPass, State
@@ -88,6 +89,17 @@ RECORDS = (
         without="waits and signals stand between arithmetic that could overlap",
         needs=(State.CHANNELLED, State.UNDIVIDED),
         after=("divide-columns",),
+    ),
+    KernelPass(
+        "promote-products",
+        promote_products,
+        guarantees=(
+            "products of `wgmma` with as many registers as the largest accumulator, which are multiplied by tiles and "
+            "added to one, are computed in parts of its columns (`promote .. times`)"
+        ),
+        without="threads hold the product beside the accumulator",
+        needs=(State.CHANNELLED, State.UNDIVIDED),
+        unit="wgmma",
     ),
     KernelPass(
         "fuse-channels",

@@ -1,4 +1,4 @@
-"""Block-scaled multiplies that no unit of a target can do: parts that fit, and one multiply per block along K.
+"""Block-scaled multiplies that no unit of a target can do: parts that fit, and multiplies of scaled operands.
 
 The CTAs of a cluster divide the rows first. If their parts do not fit tensor memory, each CTA computes equal parts of
 its tile in turn; if the entry cannot be divided so, multiplies are halved, each as often as it needs.
@@ -148,8 +148,7 @@ def _remark(misfit: _Misfit, is_halved: bool) -> Remark:
     done = (
         "divided into parts that need fewer columns of tensor memory"
         if is_halved
-        else f"done in blocks of {matrix_types(op).scaled_elements} elements along K, "
-        "whose sums are multiplied by their scale factors in f32"
+        else "done with operands that threads convert to 16 bits and multiply by their scale factors"
     )
     message = f"the multiply of {rows}x{columns} is {done}: {misfit.reason}"
     return Remark("matrix-unit", message, source_location(op.operation.location), Loss("unit"))

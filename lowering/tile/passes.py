@@ -162,7 +162,7 @@ PASSES: dict[str, TilePass] = {
     "expand-sparse": TilePass("replace multiplies with a sparse lhs by multiplies with a dense one", expand_sparse),
     "expand-tilex": TilePass("replace the operations of tilex by Tile IR", expand_tilex),
     "expand-block-scaling": TilePass(
-        "replace block-scaled multiplies by a multiply per block along K, scaled in f32: it changes roundings",
+        "replace block-scaled multiplies by multiplies of scaled operands of 16 bits: it changes roundings",
         expand_block_scaling,
     ),
     "widen-operands": TilePass("convert operands of less than 8 bits of tilex multiplies to f8E4M3FN", widen_operands),

@@ -9,7 +9,7 @@ from tilec.frozen import Frozen
 
 # The topics of remarks, each with the condition that it reports.
 TOPICS = {
-    "matrix-unit": "a multiply uses a slower unit, is divided, is done in blocks, or adds short sums in f32",
+    "matrix-unit": "a multiply uses a slower unit, is divided, multiplies scaled operands, or adds short sums in f32",
     "tma": "an access or a matrix operand does not use TMA",
     "convolution": "the compiler chose how images are loaded, or cannot load them once for all taps along W",
     "pipeline": "loads wait because shared memory has one slot for them",

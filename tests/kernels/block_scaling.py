@@ -40,6 +40,16 @@ def matmul_of_columns(A, SA, B, SB, C, tm: Const, tn: Const, tk: Const):
     ct.store(C, index=(0, 0), tile=total)
 
 
+@ct.kernel
+def matmul_of_two(A, B, C):
+    """Threads convert the left operands of two products, which are parts of one multiply."""
+    total = ct.zeros((2, 64, 16), ct.float32)
+    for k in range(ct.num_tiles(A, axis=2, shape=(2, 64, 64))):
+        a, b = ct.load(A, index=(0, 0, k), shape=(2, 64, 64)), ct.load(B, index=(0, k, 0), shape=(2, 64, 16))
+        total = ct.mma(a.astype(ct.float16), b, total)
+    ct.store(C, index=(0, 0, 0), tile=total)
+
+
 def loaded_factors(S, row, k, rows: Const, count: Const):
     """Factors in memory as tensor cores read them: blocks of 128 rows by 4 factors, as 32 rows of 16 bytes."""
     blocks = ct.load(S, index=(row, k, 0, 0), shape=(rows // 128, count // 4, 32, 16), padding_mode=ZERO)

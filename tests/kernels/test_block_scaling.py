@@ -13,6 +13,7 @@ from block_scaling import (
     matmul,
     matmul_of_blocks,
     matmul_of_columns,
+    matmul_of_two,
     persistent_matmul,
     product_and_double,
     repeated_factors,
@@ -174,7 +175,7 @@ GENERAL_SHAPES = [
 @pytest.mark.parametrize("shape", GENERAL_SHAPES, ids=str)
 @pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
 def test_any_tile(form, shape, target):
-    """The sum of a block is rounded as in any multiply, and a second time when it is scaled and added."""
+    """Scaled operands are exact, so that sums are rounded as in any multiply, and once more with f8E8M0FNU factors."""
     check(form, shape, target=target, hints={})
 
 
@@ -194,12 +195,12 @@ def test_twenty_seeds_without_a_unit(form, target):
 
 
 @pytest.mark.parametrize("slots", [1, 2])
-def test_blocks_that_use_one_ring_wait_for_each_other_in_the_schedule(slots):
-    """Two blocks of an iteration fill one slot in turn, or one slot each, the first one again in the next iteration."""
-    random, form, tile = np.random.default_rng(3), FORMS["mxf8 e4m3"], (64, 16, 64)
-    args = arguments(form, operand(random, 64, 128, form), operand(random, 16, 128, form), tile)
-    signature = Signature.from_arguments(matmul, args)
-    compiled = ct.compile(matmul, target="sm_100a", signature=signature, hints={"stages": slots}, stop="gpu")
+def test_parts_that_use_one_ring_wait_for_each_other_in_the_schedule(slots):
+    """Two parts of a multiply fill one slot in turn, or one slot each, the first one again in the next iteration."""
+    stored = np.zeros((2, 64, 128), E4M3), np.zeros((2, 128, 16), np.float16)
+    signature = Signature.from_arguments(matmul_of_two, (*stored, np.zeros((2, 64, 16), np.float32)))
+    hints = {"stages": slots}
+    compiled = ct.compile(matmul_of_two, target="sm_100a", signature=signature, hints=hints, stop="gpu")
     (report,) = schedule_reports(compiled.stage("gpu").value, "sm_100a")
     edges = {(edge.source, edge.target, edge.distance) for edge in report.loop.problem.edges}
     stores, multiplies = (
@@ -242,11 +243,11 @@ def test_a_remark_has_the_reason_why_the_unit_is_not_used(shape, target, instruc
     signature = Signature.from_arguments(matmul, arguments(form, a, b, shape))
     compiled = ct.compile(matmul, target=target, signature=signature, stop="ptx")
     assert instruction in compiled.ptx
-    found = [remark.message for remark in compiled.all_remarks if "done in blocks" in remark.message]
-    assert found == [f"the multiply of {shape[0]}x{shape[1]} is {IN_BLOCKS_OF_32}: {refusal}" for refusal in refusals]
+    found = [remark.message for remark in compiled.all_remarks if "done with operands" in remark.message]
+    assert found == [f"the multiply of {shape[0]}x{shape[1]} is {SCALED_FIRST}: {refusal}" for refusal in refusals]
 
 
-IN_BLOCKS_OF_32 = "done in blocks of 32 elements along K, whose sums are multiplied by their scale factors in f32"
+SCALED_FIRST = "done with operands that threads convert to 16 bits and multiply by their scale factors"
 
 
 # Tiles whose accumulators and factors fit the tensor memory of pairs; rows, columns and K may be partial.
@@ -313,10 +314,10 @@ def test_tiles_of_a_persistent_kernel(hints, columns):
 DIVIDED = "divided into parts that need fewer columns of tensor memory"
 
 
-def messages(kernel, args, words: str, hints: dict[str, Any] | None = None) -> list[str]:
-    """The remarks of sm_100a with these words."""
+def messages(kernel, args, words: str, hints: dict[str, Any] | None = None, target: str = "sm_100a") -> list[str]:
+    """The remarks with these words."""
     signature = Signature.from_arguments(kernel, args)
-    compiled = ct.compile(kernel, target="sm_100a", signature=signature, hints=hints or {}, stop="ptx")
+    compiled = ct.compile(kernel, target=target, signature=signature, hints=hints or {}, stop="ptx")
     return [remark.message for remark in compiled.all_remarks if words in remark.message]
 
 
@@ -382,20 +383,107 @@ def test_a_tile_that_no_unit_can_do_is_not_divided():
     a, b = operand(random, 64, 32, form), operand(random, 512, 32, form)
     args = arguments(form, a, b, (64, 512, 32))
     reason = "block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has 64"
-    assert messages(matmul, args, "the multiply of") == [f"the multiply of 64x512 is {IN_BLOCKS_OF_32}: {reason}"]
+    assert messages(matmul, args, "the multiply of") == [f"the multiply of 64x512 is {SCALED_FIRST}: {reason}"]
 
 
 @pytest.mark.parametrize("element", [E4M3, E5M2])
 def test_factors_of_every_magnitude(element, target):
     """The product of two factors may be out of the range of float32; a NaN factor makes its row or column NaN."""
+    check_every_magnitude(element, 64, 64, target)
+
+
+@pytest.mark.parametrize("element", [E4M3, E5M2])
+def test_factors_of_every_magnitude_of_a_large_tile(element):
+    """sm_90a multiplies parts of 64 columns, whose sums are multiplied by powers of two and added."""
+    check_every_magnitude(element, 128, 256, "sm_90a")
+
+
+def check_every_magnitude(element: type, rows: int, columns: int, target: str) -> None:
     random, form = np.random.default_rng(8), Form(element, E8M0, 32)
-    codes = np.array([*range(0, 252, 4), 255], np.uint8)[:, np.newaxis]
-    elements = [random.integers(-7, 8, (64, 32)).astype(element) for _ in range(2)]
-    a, b = (Operand(matrix, codes.view(E8M0), matrix.astype(np.float64)) for matrix in elements)
-    factors = codes.view(E8M0).astype(np.float64)
+    codes = np.array([*range(0, 252, 4), 255], np.uint8)
+    operands = []
+    for count in (rows, columns):
+        elements = random.integers(-7, 8, (count, 32)).astype(element)
+        factors = np.tile(codes, count // len(codes))[:, np.newaxis].view(E8M0)
+        operands.append(Operand(elements, factors, elements.astype(np.float64)))
+    a, b = operands
     # Sums of 32 products are exact in float32, and their products with powers of two in float64.
     with np.errstate(over="ignore", under="ignore"):
-        exact = (a.values @ b.values.T * factors * factors.T).astype(np.float32)
-    assert np.isnan(exact).sum() == 127 and np.isinf(exact).any() and (0 < abs(exact)).any()
-    for (c,) in run_everywhere(matmul, (1, 1), arguments(form, a, b, (64, 64, 32)), (4,), target=target, hints={}):
+        factors = a.factors.astype(np.float64) * b.factors.astype(np.float64).T
+        exact = (a.values @ b.values.T * factors).astype(np.float32)
+    assert np.isnan(exact).any() and np.isinf(exact).any() and (0 < abs(exact)).any()
+    # A sum of products beyond float32 is zero.
+    assert ((a.values @ b.values.T == 0) & (factors > 2.0**130)).any()
+    args = arguments(form, a, b, (rows, columns, 32))
+    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target=target, hints={}, seeds=range(2)):
         assert np.array_equal(c, exact, equal_nan=True)
+
+
+@pytest.mark.parametrize("tile", [(64, 32, 128), (128, 256, 128)], ids=str)
+@pytest.mark.parametrize("form", [FORMS["mxf8 e4m3"], FORMS["mxf8 e5m2"], FORMS["mxf4"]], ids=str)
+def test_factors_of_a_row_that_differ_by_more_than_a_window(form, tile, target):
+    """Blocks along K whose factors differ by 2^60 or 2^120 are in different windows, which are added in turn."""
+    check_far_factors(form, tile, target, {})
+
+
+def test_blocks_of_a_cluster_have_windows_of_their_own():
+    """Each block of sm_90a reduces the factors of its rows alone, and multiplies as often as these need."""
+    check_far_factors(FORMS["mxf8 e4m3"], (256, 128, 128), "sm_90a", {"num_ctas": 2})
+
+
+def check_far_factors(form: Form, tile: tuple[int, int, int], target: str, hints: dict) -> None:
+    random, depth = np.random.default_rng(6), 256
+    operands = []
+    for count in tile[:2]:
+        each = operand(random, count, depth, form)
+        factors = random.choice(np.array([67, 127, 187], np.uint8), (count, depth // form.block)).view(E8M0)
+        elements = each.values / np.repeat(each.factors.astype(np.float64), form.block, 1)
+        values = elements * np.repeat(factors.astype(np.float64), form.block, 1)
+        operands.append(Operand(each.stored, factors, values))
+    a, b = operands
+    exact, args = a.values @ b.values.T, arguments(form, a, b, tile)
+    if "num_ctas" in hints:
+        assert messages(matmul, args, "num_ctas", hints, target) == []
+    tolerance = product_tolerance(a.values, b.values.T, exact, np.float32)
+    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target=target, hints=hints, seeds=range(1)):
+        assert_within(c, exact, tolerance)
+
+
+def test_an_infinite_element_is_no_nan_in_other_windows(target):
+    """Infinity times the zero that stands for a factor of another window would be NaN."""
+    form = FORMS["mxf8 e5m2"]
+    elements, ones = np.ones((64, 64), np.float32), np.ones((16, 64), np.float32)
+    elements[3, 40], elements[5, 2] = np.inf, -np.inf
+    codes = np.tile(np.array([[60, 190]], np.uint8), (64, 1)).view(E8M0)
+    a = Operand(elements.astype(E5M2), codes, elements)
+    b = Operand(ones.astype(E5M2), np.full((16, 2), 127, np.uint8).view(E8M0), ones)
+    args = arguments(form, a, b, (64, 16, 64))
+    exact = np.full((64, 16), np.float32(2.0**68))
+    exact[3], exact[5] = np.inf, -np.inf
+    for (c,) in run_everywhere(matmul, (1, 1), args, (4,), target=target, hints={}, seeds=range(1)):
+        assert np.array_equal(c, exact)
+
+
+@pytest.mark.parametrize("form", FORMS.values(), ids=FORMS)
+def test_a_large_tile_without_a_unit(form):
+    """128 registers of a thread are the accumulator: the product is computed in parts of 64 columns."""
+    shape = ((128, 256, 128), (256, 256, 384))
+    check(form, shape, target="sm_90a", hints={}, seeds=range(2))
+
+
+def test_a_large_product_by_powers_of_two_has_parts():
+    """One role has all registers: beside a role that loads, ptxas would spill."""
+    random, form, tile = np.random.default_rng(0), FORMS["mxf8 e4m3"], (128, 256, 128)
+    args = list(arguments(form, operand(random, 128, 128, form), operand(random, 256, 128, form), tile))
+    args[1], args[3] = in_blocks(args[1]), in_blocks(args[3].T)
+    wanted = ["the kernel has one role: products that are added in parts need the registers of a role that loads"]
+    assert messages(matmul_of_blocks, args, "one role", target="sm_90a") == wanted
+
+
+def test_only_products_by_powers_of_two_have_parts():
+    """f16 has all products of f8E4M3FN factors, which are added to the accumulator at once."""
+    for name, instruction in (("mxf8 e4m3", "m64n64k16.f32.bf16.bf16"), ("nvf4", "m64n256k16.f32.f16.f16")):
+        form, random = FORMS[name], np.random.default_rng(0)
+        args = arguments(form, operand(random, 128, 128, form), operand(random, 256, 128, form), (128, 256, 128))
+        ptx = ct.compile(matmul, target="sm_90a", signature=Signature.from_arguments(matmul, args), stop="ptx").ptx
+        assert set(re.findall(r"wgmma\.mma_async\.sync\.aligned\.(\S+)", ptx)) == {instruction}

@@ -350,6 +350,9 @@ REFUSALS = {
     "%r = tile_gpu.wgmma f16 promote %slot#0, %slot#1, %x : !a, !b -> !t": (
         "expected promote with operands of 8-bit floats and an accumulator of f32, but got f16, f32"
     ),
+    "%r = tile_gpu.wgmma f16 %slot#0, %slot#1, %x times [%x] : !a, !b -> !t": (
+        "expected promote and an accumulator of f32 for factors, but got none and f32"
+    ),
     "%r = tile_gpu.place %x : !t -> !a": "expected one shape and element, but got tensor<128x64xf32",
     "%r = tile_gpu.read %slot#0 : !a -> !t": "expected one shape and element, but got tensor<128x64xf32",
     f"{PRODUCT}%r = tile_gpu.place %x over %m : !d : !t -> !s": (

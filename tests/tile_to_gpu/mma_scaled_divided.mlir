@@ -1,7 +1,7 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
 // A block-scaled multiply of 256x256 needs 512 columns for its accumulator and 16 for its scale factors. As the print runs once, neither
-// CTAs nor iterations divide the tile: the unit does the parts of 256x128, 256x64, 256x32 and 128x16; the others are done in blocks of
-// 32 elements along K. Each load of B has the columns of a part.
+// CTAs nor iterations divide the tile: the unit does the parts of 256x128, 256x64, 256x16 and 128x16; the others multiply
+// scaled operands of bf16. Each load of B has the columns of a part.
 
 !A = tensor_view<256x32xf8E4M3FN, strides=[32,1]>
 !B = tensor_view<32x256xf8E4M3FN, strides=[1,32]>
@@ -44,10 +44,8 @@ entry @k(%p0: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>,
 
 // CHECK: load_tile {{.*}} : !shared_32x128xf8E4M3FN
 // CHECK: load_tile {{.*}} : !shared_32x64xf8E4M3FN
-// CHECK: load_tile {{.*}} : !shared_32x32xf8E4M3FN
+// CHECK: load_tile {{.*}} : !shared_32x16xf8E4M3FN
 // CHECK-COUNT-4: multiply_scaled
-// CHECK-NOT: multiply
-// CHECK: mma_sync {{.*}} -> !tile_128x16xf32
-// CHECK: mma_sync {{.*}} -> !tile_256x16xf32
+// CHECK-COUNT-4: tile_gpu.multiply bf16
 // CHECK: remark: the multiply of 256x256 is divided into parts that need fewer columns of tensor memory
-// CHECK: remark: the multiply of 128x16 is done in blocks of 32 elements along K
+// CHECK: remark: the multiply of 128x16 is done with operands that threads convert to 16 bits

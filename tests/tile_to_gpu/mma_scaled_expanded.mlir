@@ -1,5 +1,5 @@
 // RUN: tilec compile %s --emit gpu-raw --target sm_100a --remarks
-// A block-scaled multiply of 64 rows is done in four blocks along K: they fill one channel of lhs and one of rhs in turn.
+// A block-scaled multiply of 64 rows is one of bf16: threads multiply the elements of both operands by their scale factors.
 
 !A = tensor_view<64x128xf8E4M3FN, strides=[128,1]>
 !S = tensor_view<64x4xf8E8M0FNU, strides=[4,1]>
@@ -30,11 +30,8 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
   return
 }
 
-// CHECK: tile_gpu.place {{.*}} group 0 : {{.*}} -> !shared_64x32xf16
-// CHECK: tile_gpu.place {{.*}} group 1 : {{.*}} -> !shared_32x64xf16
-// CHECK: tile_gpu.multiply
-// CHECK: tile_gpu.place {{.*}} group 0 :
-// CHECK: tile_gpu.place {{.*}} group 1 :
-// CHECK-COUNT-3: tile_gpu.multiply
+// CHECK: tile_gpu.place {{.*}} -> !shared_64x128xbf16
+// CHECK: tile_gpu.place {{.*}} -> !shared_128x64xbf16
+// CHECK-COUNT-1: tile_gpu.multiply bf16
 // CHECK-NOT: mma_sync
-// CHECK: remark: the multiply of 64x64 is done in blocks of 32 elements along K
+// CHECK: remark: the multiply of 64x64 is done with operands that threads convert to 16 bits

@@ -23,7 +23,7 @@ from tilec.dialect.tile_gpu.memory import ViewBufferOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp
-from tilec.dialect.walk import operations_inside, owner_of, terminator_of, users_of
+from tilec.dialect.walk import operations_inside, terminator_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.ring_depth import are_loaded_where_stored, rings_of
 from tilec.lowering.gpu.channels.tile_moves import (
@@ -179,16 +179,8 @@ def _refusal_of_load(load: ir.Operation, moves: Sequence[ir.Operation], store: i
     if load.name == _VIEW:
         is_zero = load.opview.padding in (None, *_ZEROS)
     else:
-        is_zero = load.opview.other is None or _is_zero(load.opview.other)
+        is_zero = load.opview.other is None or emitter.is_zero(load.opview.other)
     return None if is_zero else "a copy has no padding but zero"
-
-
-def _is_zero(tile: ir.Value) -> bool:
-    """Whether a tile is a constant without a bit that is set."""
-    op = owner_of(tile)
-    if op is None or op.name != "arith.constant":
-        return False
-    return op.attributes["value"] == emitter.constant_attribute(tile.type, 0)
 
 
 def _refusal_of_addresses(load: ir.Operation, unknown: Set[ir.Value]) -> str | None:

@@ -23,14 +23,14 @@ from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of
-from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, multiply_of, work_of
+from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, factor_work, multiply_of, work_of
 from tilec.lowering.gpu.ir.operation_role import SKIP, unlike_roles
 from tilec.lowering.gpu.ir.slots import channel_of_buffer, fills_accumulator
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.launch import bandwidth_fraction, combined_cycles
-from tilec.lowering.model.step import CHAIN, HBM, RING, Step, cycles_alone, latency_cycles, unit_cycles
+from tilec.lowering.model.step import CHAIN, HBM, NO_WORK, RING, Step, cycles_alone, latency_cycles, unit_cycles
 from tilec.lowering.model.timeline import (
     Action,
     AwaitMultiplies,
@@ -339,7 +339,9 @@ class _Reader:
         name, device = op.operation.name, self.device
         if (multiply := multiply_of(op)) is not None:
             cycles = max(step.tensor_cycles, step.shared_bytes / device.shared_bytes_per_cycle)
-            return [Multiply(cycles, latency_cycles(multiply, device))]
+            started, factors = Multiply(cycles, latency_cycles(multiply, device)), factor_work(op)
+            busy = Busy(cycles_alone(factors, self.warps, device))
+            return [started] if factors == NO_WORK else [started, AwaitMultiplies(0), busy]
         if name in TMA_LOADS:
             return [self._load(op, step, loop)]
         if name == WgmmaWaitOp.OPERATION_NAME:

@@ -141,6 +141,13 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     )
 
 
+def factor_work(op: ir.OpView) -> Step:
+    """The work of threads that multiply the product of a multiply by factors, and add it to the accumulator."""
+    if not isinstance(op, WgmmaOp) or not len(op.factors):
+        return NO_WORK
+    return Step(fma=float(len(op.factors) * executed_elements(op.result.type)))
+
+
 def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> Step:
     """The work of an operation, without operations inside of it, in a role of `warps` warps.
 
@@ -153,7 +160,8 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         return _RULES[name](op, device)
     if (multiply := multiply_of(op)) is not None:
         use = pipe_use(multiply, device)
-        return Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
+        step = Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
+        return step + factor_work(op)
     results = [result for result in op.operation.results if is_register_tile(result.type)]
     if results and name.startswith(_ELEMENTWISE):
         if "polynomials" in op.operation.attributes:

@@ -17,6 +17,8 @@ from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES,
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.interface import Executor, interface_of
 from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_named
 from tilec.lowering.gpu.channels.crossing_values import (
@@ -42,10 +44,12 @@ from tilec.lowering.gpu.ir.operation_role import (
     unknown_values,
 )
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
+from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.remarks import Loss, Remark
 
+_BYTE = 8
 _KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
 
 
@@ -63,7 +67,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
     The reason why a kernel with asynchronous work cannot be split is a remark. Numbers that cross need shared
     memory, and a kernel that has none left for them stays whole.
     """
-    if kernel.roles is not None or _exchanges_parts(operations_inside(kernel), context):
+    operations = operations_inside(kernel)
+    if kernel.roles is not None or _exchanges_parts(operations, context) or _fills_registers(operations, context):
         return False
     known = role_operations(operations_in(kernel.body.blocks[0]))
     roles = roles_of(known)
@@ -113,6 +118,22 @@ def _exchanges_parts(operations: Sequence[ir.Operation], context: Context) -> bo
         message = "the kernel has one role: all warps of a cluster take part in the exchange of a reduction"
         context.remarks.append(Remark("roles", message, source_location(exchanges[0].location), Loss("roles")))
     return bool(exchanges)
+
+
+def _fills_registers(operations: Sequence[ir.Operation], context: Context) -> bool:
+    """Whether threads have an accumulator of 128 registers, parts of products that they add to it, and bytes to scale.
+
+    With 240 registers beside a role that loads, ptxas 13.5 spills 3 of mxfp8 in an iteration of 128x256x128, with 255
+    none; elements of 4 bits need half of the registers of bytes (7 of mxfp4 spill, 36 without the role).
+    """
+    scaled = [op for op in operations if op.name == MathOp.OPERATION_NAME and op.opview.function == "scale.rn"]
+    if not any(element_bits(op.operands[0].type.element_type) >= _BYTE for op in scaled):
+        return False
+    products = [op for op in operations if op.name == WgmmaOp.OPERATION_NAME and len(op.opview.factors)]
+    if products and any(op.name == TmaLoadOp.OPERATION_NAME for op in operations):
+        message = "the kernel has one role: products that are added in parts need the registers of a role that loads"
+        context.remarks.append(Remark("roles", message, source_location(products[0].location), Loss("roles")))
+    return bool(products)
 
 
 def _erase(operations: Sequence[ir.Operation]) -> None:

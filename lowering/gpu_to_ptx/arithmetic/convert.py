@@ -7,7 +7,7 @@ from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import floats_of_bits, record_resized
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
-from tilec.lowering.gpu_to_ptx.registers.elementwise import each, each_distinct, instruction
+from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_halves, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, halves_of, lowest_bit, widened
@@ -148,11 +148,24 @@ def _code(lowering: Lowering, operation: ir.Operation, _modifiers: list[str]) ->
     each(lowering, operation, instruction(lowering, f"and.b16 $0, $1, {(1 << bits) - 1};", _types(operation)[1]))
 
 
+def _scale(lowering: Lowering, operation: ir.Operation, modifiers: list[str]) -> None:
+    """The product of a float of 8 bits or less, converted to 16 bits, and a factor of 16 bits."""
+    source, target = _types(operation)
+
+    def steps(columns: list[Column]) -> list[ir.Value]:
+        narrow, factors = zip(*columns, strict=True)
+        wide = converted_floats(lowering, source, target, "rn", narrow)
+        return in_halves(lowering, target, "mul", modifiers, list(zip(wide, factors, strict=True)))
+
+    each_distinct(lowering, operation, steps)
+
+
 # Functions of tile_gpu.math that are conversions.
 CONVERSIONS = {
     "code": _code,
     "ftof": lambda lowering, operation, modifiers: _convert_floats(lowering, operation, modifiers[0]),
     "ftoi": _saturating,
+    "scale": _scale,
 }
 
 

@@ -10,16 +10,21 @@ from tilec.lowering.gpu_to_ptx.arithmetic.small_float import (
     SMALL,
     decoded,
     decoded_pair,
+    decoded_word,
     encoded,
     encoded_pair,
     format_of,
 )
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import words_of_halves
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.pack import byte_of
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import halves_of
 
 # cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
 _PAIRED_8 = ("f8E4M3FN", "f8E5M2")
+# These are converted to f16 in pairs first.
+_PAIRED = (HALVES, *_PAIRED_8)
 
 
 def converted_float(
@@ -50,11 +55,16 @@ def converted_float(
 def converted_floats(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, registers: Sequence[ir.Value]
 ) -> list[ir.Value]:
-    """Converts the registers of a tile; the f4E2M1FN of two neighbouring registers at once, if the target can."""
-    in_pairs = source.name == HALVES or target.name == HALVES and lowering.target.converts_small_floats
+    """Converts the registers of a tile; floats of 8 and 4 bits in two neighbouring registers at once where cvt can."""
+    in_pairs = source.name in _PAIRED or target.name == HALVES and lowering.target.converts_small_floats
     if source == target or not in_pairs:
         return [converted_float(lowering, source, target, mode, register) for register in registers]
     made: list[ir.Value] = []
+    if source.name == HALVES and not lowering.target.converts_small_floats and target.name in ("f16", "bf16"):
+        words = words_of_halves(lowering, registers)
+        if words is not None:
+            packed = [pair for word in words for pair in decoded_word(lowering, target, word)]
+            return [half for pair in packed for half in halves_of(lowering, pair)]
     for first in range(0, len(registers), 2):
         pair = registers[first : first + 2]
         made += _converted_pair(lowering, source, target, mode, pair)
@@ -64,13 +74,33 @@ def converted_floats(
 def _converted_pair(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, pair: Sequence[ir.Value]
 ) -> Sequence[ir.Value]:
-    """One or two neighbouring registers, of which the source or the target is f4E2M1FN."""
+    """One or two neighbouring registers, of which the source is in _PAIRED, or the target f4E2M1FN."""
+    if source.name not in _PAIRED:
+        singles = [_single(lowering, name, "odd", plain) for name, plain in (_plain(lowering, source, r) for r in pair)]
+        return encoded_pair(lowering, singles[0], singles[-1])[: len(pair)]
+    mode = _effective_mode(source, target, mode)
     if source.name == HALVES:
-        mode = _effective_mode(source, target, mode)
         read = decoded_pair(lowering, byte_of(lowering, source, pair))[: len(pair)]
-        return [converted_float(lowering, ELEMENTS["f16"], target, mode, register) for register in read]
-    singles = [_single(lowering, name, "odd", plain) for name, plain in (_plain(lowering, source, r) for r in pair)]
-    return encoded_pair(lowering, singles[0], singles[-1])[: len(pair)]
+    elif _are_adjacent_bytes(lowering, pair):
+        # The register of an even byte of a word has the next byte in its upper half.
+        read = halves_of(lowering, _halves_of_bytes(lowering, source, pair[0]))
+    else:
+        read = tuple(_plain(lowering, source, register)[1] for register in pair)
+    if target.name == "bf16" and len(pair) > 1:
+        low, high = (_single(lowering, "f16", mode, register) for register in read)
+        return halves_of(lowering, lowering.compute("cvt.rn.bf16x2.f32 $0, $1, $2;", "i32", high, low))
+    return [converted_float(lowering, ELEMENTS["f16"], target, mode, register) for register in read]
+
+
+def _are_adjacent_bytes(lowering: Lowering, pair: Sequence[ir.Value]) -> bool:
+    """Whether two registers are the bytes of half of a word, in order."""
+    first, *others = (lowering.bytes_of_words.get(register) for register in pair)
+    return first is not None and first[1] % 2 == 0 and others == [(first[0], first[1] + 1)]
+
+
+def _halves_of_bytes(lowering: Lowering, source: PtxElement, register: ir.Value) -> ir.Value:
+    """The f16 of both bytes of a register of 16 bits."""
+    return lowering.compute(f"cvt.rn.f16x2.{source.suffix}x2 $0, $1;", "i32", register)
 
 
 def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[str, ir.Value]:
@@ -80,7 +110,7 @@ def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[
     if source.name in SMALL:
         return "f32", decoded(lowering, source, register)
     if source.name in _PAIRED_8:
-        wide = lowering.compute(f"cvt.rn.f16x2.{source.suffix}x2 $0, $1;", "i32", register)
+        wide = _halves_of_bytes(lowering, source, register)
         return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
     return ("f32" if source.name == "tf32" else source.name), register
 

@@ -16,6 +16,13 @@ HALVES = "f4E2M1FN"
 # Types that no cvt of a target converts, or only that of some targets.
 SMALL = (POWERS, HALVES, "fnv8E5M3FNU", *EXTENSION_FLOATS)
 _F32_FRACTION_BITS, _F32_BIAS = 23, 127
+# The bytes of the floats 0, 0.5, 1, 1.5, 2, 3, 4 and 6, which the codes of f4E2M1FN without sign are: the upper ones of
+# each type, in two words, and the lower ones unless all are zero.
+_UPPER_BYTES = {"f16": (0x3E3C3800, 0x46444240), "bf16": (0x3F3F3F00, 0x40404040)}
+_LOWER_BYTES = {"bf16": (0xC0800000, 0xC0804000)}
+_SIGNS_OF_BYTES = 0x80808080
+# PTX ISA, lop3: the table of (a & b) | c.
+_AND_OR = 0xEA
 _NAN = 0xFF
 
 
@@ -72,6 +79,33 @@ def decoded_pair(lowering: Lowering, byte: ir.Value) -> tuple[ir.Value, ...]:
     else:
         both = _moved_pair(lowering, byte)
     return halves_of(lowering, both)
+
+
+def decoded_word(lowering: Lowering, target: PtxElement, word: ir.Value) -> list[ir.Value]:
+    """The values of the eight f4E2M1FN of a word as f16 or bf16, of which four registers have two each.
+
+    PTX ISA, prmt: each digit of the selector is the number of a byte of two words, here the code of an element.
+    """
+    codes = lowering.compute("and.b32 $0, $1, 0x77777777;", "i32", word)
+    halves = codes, lowering.compute("shr.u32 $0, $1, 16;", "i32", codes)
+    raised = lowering.compute("shl.b32 $0, $1, 4;", "i32", word)
+    made = list[ir.Value]()
+    for four, signs in zip(halves, (0x5140, 0x7362), strict=True):
+        upper = _looked_up(lowering, _UPPER_BYTES[target.name], four)
+        sign = lowering.compute(f"prmt.b32 $0, $1, $2, {signs:#x};", "i32", raised, word)
+        upper = lowering.compute(f"lop3.b32 $0, $1, {_SIGNS_OF_BYTES:#x}, $2, {_AND_OR:#x};", "i32", sign, upper)
+        if target.name in _LOWER_BYTES:
+            words, selectors = (_looked_up(lowering, _LOWER_BYTES[target.name], four), upper), (0x5140, 0x7362)
+            made += [lowering.compute(f"prmt.b32 $0, $1, $2, {each:#x};", "i32", *words) for each in selectors]
+        else:
+            made += [lowering.compute(f"prmt.b32 $0, $1, 0, {each:#x};", "i32", upper) for each in (0x1404, 0x3424)]
+    return made
+
+
+def _looked_up(lowering: Lowering, table: tuple[int, int], codes: ir.Value) -> ir.Value:
+    """The bytes of a table of eight with the numbers in the four lowest digits of a register."""
+    low, high = table
+    return lowering.compute(f"prmt.b32 $0, {low:#x}, {high:#x}, $1;", "i32", codes)
 
 
 def _moved_pair(lowering: Lowering, byte: ir.Value) -> ir.Value:

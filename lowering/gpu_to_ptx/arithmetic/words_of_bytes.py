@@ -29,6 +29,14 @@ def words_of(lowering: Lowering, registers: Sequence[ir.Value]) -> list[ir.Value
     return words
 
 
+def words_of_halves(lowering: Lowering, registers: Sequence[ir.Value]) -> list[ir.Value] | None:
+    """The words whose half bytes registers are in order, eight of each; None if they are of other registers."""
+    pairs = zip(registers[0::2], registers[1::2], strict=False)
+    found = [lowering.packed_bytes.get(pair) for pair in pairs]
+    bytes_ = [byte for byte in found if byte is not None]
+    return words_of(lowering, bytes_) if 2 * len(bytes_) == len(registers) and len(bytes_) % _BYTES == 0 else None
+
+
 def bits_by_words(lowering: Lowering, operation: ir.Operation, name: str) -> bool:
     """Lowers a bit operation or a shift of bytes by a constant to operations on words; False if it is another one."""
     result, tile = _INSTRUCTIONS.get(name), operation.operands[0]

@@ -45,11 +45,14 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
     sides = Sides(lhs_side(lowering, op, registers), rhs_side(lowering, op), metadata)
     blocks = max(1, tile.shape[0] // block_rows(lowering))
     size = len(cells) // blocks
-    multiply = _promoted if op.promote else _accumulated
+    factors = [lowering.get(factor) for factor in op.factors]
     done: list[ir.Value] = []
     for block in range(blocks):
-        own = cells[block * size : (block + 1) * size]
-        done += multiply(lowering, op, own, sides.block(lowering, block, blocks))
+        part, side = slice(block * size, (block + 1) * size), sides.block(lowering, block, blocks)
+        if op.promote:
+            done += _promoted(lowering, op, cells[part], side, [factor[part] for factor in factors])
+        else:
+            done += _accumulated(lowering, op, cells[part], side)
     if not op.promote:
         lowering.b.execute(_COMMIT)
         lowering.in_flight[operation.results[0]] = done
@@ -64,21 +67,35 @@ def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: 
     return cells
 
 
-def _promoted(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides) -> list[ir.Value]:
-    """Adds sums of PROMOTED_ELEMENTS products to the accumulator of a block of rows."""
+def _promoted(
+    lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides, factors: list[list[ir.Value]]
+) -> list[ir.Value]:
+    """Adds sums to the accumulator of a block of rows: of PROMOTED_ELEMENTS products, or all products times factors."""
     columns = columns_of_group(lowering, op)
     is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS and lowering.warps <= _FEW_WARPS
     size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
-    steps = PROMOTED_ELEMENTS // sides.step_elements
+    steps = sides.steps if factors else PROMOTED_ELEMENTS // sides.step_elements
     done: list[ir.Value] = []
     for column in range(0, columns, size):
-        own, part = cells[column // 2 : (column + size) // 2], sides.from_column(lowering, column)
+        registers = slice(column // 2, (column + size) // 2)
+        own, part = cells[registers], sides.from_column(lowering, column)
         for first in range(0, sides.steps, steps):
             summed = _short_sum(lowering, op, size, part, range(first, min(first + steps, sides.steps)))
-            pairs = zip(own, summed, strict=True)
-            own = [lowering.compute("add.f32 $0, $1, $2;", "f32", cell, more) for cell, more in pairs]
+            own = _added(lowering, own, summed, [factor[registers] for factor in factors])
         done += own
     return done
+
+
+def _added(
+    lowering: Lowering, cells: list[ir.Value], summed: list[ir.Value], factors: list[list[ir.Value]]
+) -> list[ir.Value]:
+    """Adds sums, times factors, to registers of the accumulator."""
+    for factor in factors[:-1]:
+        summed = [lowering.compute("mul.rn.f32 $0, $1, $2;", "f32", *pair) for pair in zip(summed, factor, strict=True)]
+    if factors:
+        terms = zip(summed, factors[-1], cells, strict=True)
+        return [lowering.compute("fma.rn.f32 $0, $1, $2, $3;", "f32", *term) for term in terms]
+    return [lowering.compute("add.f32 $0, $1, $2;", "f32", *pair) for pair in zip(cells, summed, strict=True)]
 
 
 def _short_sum(lowering: Lowering, op: WgmmaOp, columns: int, sides: Sides, steps: range) -> list[ir.Value]:

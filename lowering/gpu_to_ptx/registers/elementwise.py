@@ -73,12 +73,12 @@ def elementwise_pairs(
 ) -> None:
     """result register i = name(operand registers i), for two distinct columns of registers at a time."""
     if kind.name in _HALVES:
-        each_distinct(lowering, operation, lambda columns: _halves(lowering, kind, name, modifiers, columns))
+        each_distinct(lowering, operation, lambda columns: in_halves(lowering, kind, name, modifiers, columns))
     else:
         each_distinct(lowering, operation, lambda columns: in_pairs(lowering, name, modifiers, columns))
 
 
-def _halves(
+def in_halves(
     lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str], columns: list[Column]
 ) -> list[ir.Value]:
     """The function of 16-bit floats; of two columns at once if each operand is a register with both, or one element."""

@@ -38,6 +38,8 @@ from tilec.lowering.tile.analysis.tile_parts import outer_dimension
 Divided = dict[ir.Value, int]
 Related = Iterator[tuple[ir.Value, int]]
 _REDUCE = "cuda_tile.reduce"
+# Of a reduction whose results each part of the tiles may have of its own.
+OF_PART = "tilec.of_part"
 PACKED_LOAD = "tilex.load_packed_tko"
 IMAGE_LOAD, IMAGE_STORE = "tilex.load_im2col_tko", "tilex.store_im2col_tko"
 # The dimensions of a matrix product.
@@ -257,7 +259,8 @@ def _of_broadcast(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
 
 
 def _of_whole_reduce(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
-    if any(divided.get(operand) == op.dim for operand in op.operation.operands):
+    is_whole = OF_PART not in op.operation.attributes
+    if is_whole and any(divided.get(operand) == op.dim for operand in op.operation.operands):
         raise NotDivisibleError("a reduction along the rows of a multiply needs all of them", op)
     return _of_reduce(op, divided)
 

@@ -63,7 +63,7 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
         attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
         layout = multiply.metadata_layout
         metadata = None if layout is None else conversion.tile(multiply.op.metadata, layout)
-        in_flight = emitter.gpu(WgmmaOp, [*operands, metadata], [type], **attributes).result
+        in_flight = emitter.gpu(WgmmaOp, [*operands, metadata, []], [type], **attributes).result
         if multiply.promotes:
             return in_flight
         before = conversion.plan.multiplies.get(multiply.op.acc)

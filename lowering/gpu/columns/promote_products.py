@@ -1,0 +1,113 @@
+"""Products of `wgmma` that are multiplied by factors and added to an accumulator are computed in parts of its columns.
+
+before:   %p = wgmma %lhs, %rhs, zeros;  %q = wgmma_wait %p;  %r = mulf %q, %f;  %s = fma %r, %g, %acc
+after:    %s = wgmma promote %lhs, %rhs, %acc times [%f, %g]
+
+Only products of as many registers as the largest accumulator of a thread: beside that, registers hold no second one,
+nor all elements of operands that threads convert.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
+from tilec.lowering import emitter
+from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
+from tilec.lowering.gpu.ir.slots import PUT, channel_of_buffer, users_of_slots
+from tilec.lowering.gpu.ir.tile_size import thread_elements
+from tilec.lowering.gpu.kernel_pass import Context
+
+_WAIT, _MULTIPLY, _ADD = WgmmaWaitOp.OPERATION_NAME, "arith.mulf", "math.fma"
+_LEAST_REGISTERS = 128
+
+
+@dataclass(frozen=True)
+class _Product:
+    """A multiply into zeros, the operations on its result in order, and the factors of all but the wait."""
+
+    multiply: WgmmaOp
+    users: tuple[ir.Operation, ...]
+    factors: tuple[ir.Value, ...]
+
+
+def promote_products(kernel: KernelOp, _context: Context) -> None:
+    """Rewrites a tile_gpu.kernel in place."""
+    for op in operations_inside(kernel):
+        product = _product(op.opview) if op.name == WgmmaOp.OPERATION_NAME else None
+        if product is not None:
+            _promote(product)
+
+
+def _product(op: WgmmaOp) -> _Product | None:
+    if op.promote or thread_elements(op.result.type) < _LEAST_REGISTERS or not emitter.is_zero(op.accumulator):
+        return None
+    wait = _only_user(op.operation)
+    if wait is None or wait.name != _WAIT or wait.opview.pending:
+        return None
+    users, factors = [wait], list[ir.Value]()
+    while (user := _only_user(users[-1])) is not None and user.name in (_MULTIPLY, _ADD):
+        value, operands = users[-1].results[0], list(user.operands)
+        if value not in operands[:2]:
+            return None
+        factors.append(operands[1 - operands.index(value)])
+        users.append(user)
+        if user.name == _ADD:
+            is_ready = all(_precedes(each, op.operation) for each in (*factors, operands[2]))
+            return _Product(op, tuple(users), tuple(factors)) if is_ready and value != operands[2] else None
+    return None
+
+
+def _only_user(op: ir.Operation) -> ir.Operation | None:
+    users = users_of(op.results[0])
+    return users[0] if len(list(op.results[0].uses)) == 1 and users[0].block == op.block else None
+
+
+def _precedes(value: ir.Value, op: ir.Operation) -> bool:
+    """Whether a value that an operation of the same block uses exists before another operation of the block."""
+    owner = value.owner
+    if isinstance(owner, ir.Block) or owner.operation.block != op.block:
+        return True
+    block = operations_in(op.block)
+    return block.index(owner.operation) < block.index(op)
+
+
+def _promote(product: _Product) -> None:
+    op, sum = product.multiply, product.users[-1]
+    with ir.InsertionPoint(op.operation), op.location:
+        operands = [sum.operands[2], op.lhs, op.rhs, op.metadata, list(product.factors)]
+        made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True)
+    set_compute_role(made, compute_role(op.operation))
+    sum.results[0].replace_all_uses_with(made.result)
+    for operand in (op.lhs, op.rhs):
+        channel = channel_of_buffer(operand)
+        for store in () if channel is None else users_of_slots(channel.channel, (PUT,)):
+            _compute_in_turn(store)
+    for each in (*reversed(product.users), op.operation):
+        each.erase()
+
+
+def _compute_in_turn(store: ir.Operation) -> None:
+    """Lets threads compute the elements of an operand where they store them, instead of all before.
+
+    ptxas keeps elements in registers that are computed before a loop, or before the wait for the slot.
+    """
+    computed, begin = (owner_of(operand) for operand in store.operands)
+    if begin is None or computed is None or not begin.block == computed.block == store.block:
+        return
+    begin.move_before(computed)
+    wide = owner_of(computed.operands[0]) if computed.name == _MULTIPLY else None
+    is_conversion = wide is not None and wide.name == MathOp.OPERATION_NAME and wide.opview.function == "ftof.rn"
+    if wide is None or not is_conversion or wide.block == computed.block or len(list(wide.results[0].uses)) > 1:
+        return
+    with ir.InsertionPoint(computed), computed.location:
+        operands, type = [wide.operands[0], computed.operands[1]], computed.results[0].type
+        scaled = emitter.gpu(MathOp, operands, [type], function="scale.rn")
+    set_compute_role(scaled, compute_role(computed))
+    computed.results[0].replace_all_uses_with(scaled.result)
+    for op in (computed, wide):
+        op.erase()

@@ -1,0 +1,61 @@
+// RUN: tilec opt %s --passes promote-products --target sm_90a
+// A thread has 128 registers of the first product, beside as many of the accumulator: the multiply adds it in parts of its columns, and
+// threads convert and store the elements of lhs in turn. The second product has 64 registers and stays; so does the third, of which the
+// factor is known only after the multiply.
+
+#d = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64)(0,128) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x256"
+#e = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x128"
+#l = "register=(0,1)(0,2)(0,4)(0,8)(4,0) lane=(0,16)(0,32)(1,0)(2,0)(64,0) warp=(8,0)(16,0)(32,0) shape=128x64"
+!d = tensor<128x256xf32, #d>
+!e = tensor<128x128xf32, #e>
+!n = tensor<128x64xf8E4M3FN, #l>
+!w = tensor<128x64xbf16, #l>
+!a = buffer<128x64xbf16, shared, contiguous=1 swizzle=128B>
+!b = buffer<64x256xbf16, shared, contiguous=0 swizzle=128B>
+!c = buffer<64x128xbf16, shared, contiguous=0 swizzle=128B>
+tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
+  %one = arith.constant 1 : i32
+  %none = arith.constant dense<0.0> : !d
+  %small = arith.constant dense<0.0> : !e
+  %narrow = arith.constant dense<1.0> : !n
+  %q = tile_gpu.make_channel stages 1 producer threads consumers [wgmma] reuse ring : channel<[!a]>
+  %k = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse once : channel<[!b]>
+  %j = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse once : channel<[!c]>
+  %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
+  %others = tile_gpu.get %j consumer 0 : channel<[!c]>
+  %f = tile_gpu.splat %x : f32 -> !d
+  %g = tile_gpu.splat %x : f32 -> !e
+  %u = arith.constant dense<2.0> : !w
+  %wide = tile_gpu.math "ftof.rn" %narrow : !n -> !w
+  // CHECK: scf.for
+  // CHECK: [[SLOT:%.*]] = tile_gpu.put_begin
+  // CHECK-NEXT: [[TILE:%.*]] = tile_gpu.math "scale.rn"
+  // CHECK-NEXT: tile_gpu.store_shared [[TILE]], [[SLOT]]
+  // CHECK: tile_gpu.wgmma bf16 promote %{{.*}}, %{{.*}}, %{{.*}} times [%{{.*}}, %{{.*}}]
+  // CHECK-NOT: wgmma_wait
+  // CHECK: tile_gpu.wgmma bf16 %
+  // CHECK: tile_gpu.wgmma_wait
+  // CHECK: tile_gpu.wgmma bf16 %
+  // CHECK: tile_gpu.wgmma_wait
+  %o, %p, %r = scf.for %i = %m to %n step %one iter_args(%s = %none, %t = %small, %v = %none) -> (!d, !e, !d) : i32 {
+    %scaled = arith.mulf %wide, %u : !w
+    %empty = tile_gpu.put_begin %q : channel<[!a]>
+    tile_gpu.store_shared %scaled, %empty : !w -> !a
+    tile_gpu.put_commit %q : channel<[!a]>
+    %left = tile_gpu.get %q consumer 0 : channel<[!a]>
+    %t0 = tile_gpu.wgmma bf16 %left, %keys, %none : !a, !b -> !d
+    %y0 = tile_gpu.wgmma_wait %t0 pending 0 : !d
+    %h0 = arith.mulf %y0, %f : !d
+    %z0 = math.fma %h0, %f, %s : !d
+    %t1 = tile_gpu.wgmma bf16 %left, %others, %small : !a, !c -> !e
+    %y1 = tile_gpu.wgmma_wait %t1 pending 0 : !e
+    %z1 = math.fma %y1, %g, %t : !e
+    %t2 = tile_gpu.wgmma bf16 %left, %keys, %none : !a, !b -> !d
+    %y2 = tile_gpu.wgmma_wait %t2 pending 0 : !d
+    %late = arith.addf %f, %s : !d
+    %z2 = math.fma %y2, %late, %v : !d
+    tile_gpu.release %q consumer 0 : channel<[!a]>
+    scf.yield %z0, %z1, %z2 : !d, !e, !d
+  }
+  tile_gpu.return
+}
