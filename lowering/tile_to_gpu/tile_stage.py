@@ -107,9 +107,9 @@ def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:
     room = room_for_operands(present.module, target)
     if room is None:
         return present
-    kept = present.module if room.is_free else copied(present.module)
+    kept = present.module if room.costs_nothing else copied(present.module)
     mark_operands(kept, target, room)
-    return present if room.is_free else faster(Candidate(kept, kept, present.remarks), present, compiler)
+    return present if room.costs_nothing else faster(Candidate(kept, kept, present.remarks), present, compiler)
 
 
 def _run_with_facts(

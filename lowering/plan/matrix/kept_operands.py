@@ -43,24 +43,27 @@ class OperandRoom:
 
     Attributes:
         spare: the columns that they have to leave, of a second slot of accumulators.
-        is_free: whether they cost nothing: neither a slot of accumulators, nor a block beside this one on an SM.
+        costs_nothing: whether they cost nothing: neither a slot of accumulators, nor a block beside this one on an SM.
     """
 
     spare: int
-    is_free: bool
+    costs_nothing: bool
 
 
 def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
     """The room for such operands; None if a module has none, or tensor memory has no columns for them."""
     kept = _operands_to_keep(module, target)
     columns, slots = sum(map(_operand_columns, kept.values())), _columns_of_slots(module)
-    used = sum(map(accumulator_columns, _first_multiplies(module)))
+    multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
+    used = sum(accumulator_columns(op) for op in multiplies if not is_product(op.acc))
     if not kept or used + columns > target.tensor_memory_columns:
         return None
+    # Operands that threads compute may be over accumulators, or not.
+    used += sum(_operand_columns(op.lhs.type) for op in multiplies if isinstance(operand_source(op.lhs), str))
     leaves_slots = used + columns + slots <= target.tensor_memory_columns
     # Columns are allocated in powers of two (PTX ISA 9.7.16.7.1).
-    is_free = leaves_slots and (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
-    return OperandRoom(slots if leaves_slots else 0, is_free)
+    costs_nothing = leaves_slots and (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
+    return OperandRoom(slots if leaves_slots else 0, costs_nothing)
 
 
 def mark_operands(module: ir.Module, target: Target, room: OperandRoom) -> None:
@@ -72,12 +75,6 @@ def mark_operands(module: ir.Module, target: Target, room: OperandRoom) -> None:
 def _operand_columns(type: TileType) -> int:
     rows, depth = type.shape
     return depth * element_bytes(type.element) // CELL_BYTES * max(1, rows // TENSOR_LANES)
-
-
-def _first_multiplies(module: ir.Module) -> list[ir.OpView]:
-    """The first multiply of each accumulator."""
-    multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
-    return [op for op in multiplies if not is_product(op.acc)]
 
 
 def _operands_to_keep(module: ir.Module, target: Target) -> dict[ir.Operation, TileType]:
