@@ -12,6 +12,7 @@ import tilec
 CASES = [
     *covering_cases(320)[::16],
     Case(mode="stationary", pixel_tile=128, channels=72, outputs=9, images=15, extents="static"),
+    Case(mode="weights", channels=72, outputs=9, images=15, extents="static"),
 ]
 RUNS = [
     pytest.param(case, target, id=f"{number}-{target}")
@@ -23,7 +24,7 @@ RUNS = [
 @pytest.mark.parametrize(("case", "target"), RUNS)
 def test_each_stage_compiles_to_the_instructions_of_the_whole(case: Case, target: str) -> None:
     signature = signature_of(case, integer_problem(case).arguments())
-    hints = {"allow_unconfirmed": case.mode == "stationary"}
+    hints = {"allow_unconfirmed": case.mode in ("stationary", "weights")}
     whole = tilec.compile(kernel_of(case), signature=signature, target=target, hints=hints, stop="ptx")
     for stage in ("tile", "tile-opt", "gpu-raw", "gpu", "ptx-mlir"):
         again = tilec.compile(whole.stage(stage).text, target=target, hints=hints, stop="ptx")
