@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from elements import ELEMENTS, unsigned
 from program_text import Shape, Value
-from random_memory import loaded
+from random_memory import loaded, store
 from random_movement import reshaped
 from random_narrow import cut, extended
 
@@ -20,6 +20,15 @@ if TYPE_CHECKING:
 
 _WORDS = ("i8", "i8", "i16", "i32", "i32")
 _FLOATS = ("f16", "bf16", "f32")
+
+
+def store_bits(build: Builder, depth: int, slot: Value | None = None, slots: int = 1) -> None:
+    """Stores floats of which each thread has several: they are converted in pairs."""
+    for _ in range(3):
+        shape = build.source.choice(((512,), (16, 32), (8, 128), (64, 16)))
+        number = float_of_word_bits(build, build.source.choice(_FLOATS), shape, 0, None)
+        assert number is not None
+        store(build, number, slot, slots)
 
 
 def float_of_word_bits(build: Builder, element: str, shape: Shape, depth: int, bound: int | None) -> Value | None:

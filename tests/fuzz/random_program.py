@@ -9,6 +9,7 @@ import numpy as np
 from compiler_settings import random_omissions
 from elements import ELEMENTS, INTEGERS, NARROW
 from program_text import Block, EarlyExit, Environment, Program, Region, Shape, Step, Value, tile_type
+from random_bits import store_bits
 from random_conditions import Counter, counter_condition
 from random_memory import make_view, random_array, store
 from random_narrow import is_possible
@@ -28,7 +29,7 @@ def random_program(seed: int) -> Program:
     source = build.source
     for _ in range(source.choice((1, 1, 2, 3))):
         kinds = (*[_store_value, _for] * 2, _if, _loop, _multiply, _multiply_in_loop)
-        (store_special if source.random() < 0.1 else source.choice(kinds))(build, 2)
+        (source.choice((store_special, store_bits)) if source.random() < 0.15 else source.choice(kinds))(build, 2)
     without = random_omissions(Random(f"omissions {seed}"))
     return Program(build.parameters, build.blocks[0], build.grid, random_hints(build), build.sums, without)
 
