@@ -86,14 +86,16 @@ plan of attention on sm_100a
   CTAs per tile block: 1; a pair multiplies 256 rows in a loop, and 32 to 256 columns
   warps that compute: 4; the chains of multiplies have roles of their own, with the registers that they need; \
 runner-up: 8
-  columns of tensor memory: 320 of 512; each value has columns of its own
+  columns of tensor memory: 384 of 512; each value has columns of its own
   cost_kernels.py:45: multiply 128x128x128 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
     accumulator: 128 columns of tensor memory
-{OPERANDS}
+    left operand: tensor memory, 64 columns
+    right operand: TMA to shared memory, swizzle 128B
   cost_kernels.py:47: multiply 128x128x128 of f16 with an accumulator of f32: tcgen05; runner-up: mma.sync
     accumulator: 128 columns of tensor memory
     left operand: tensor memory, 64 columns
     right operand: TMA to shared memory, swizzle 128B
+  cost_kernels.py:40: load 128x128 of f16: threads, 8 elements at once
   cost_kernels.py:48: store 128x64 of f16, 2 times: TMA, swizzle 128B"""
     )
 

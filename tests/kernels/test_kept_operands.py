@@ -121,3 +121,12 @@ def test_operand_has_the_columns_that_are_left() -> None:
 
 def test_operand_that_is_also_a_right_one_is_in_shared_memory() -> None:
     assert left_operands(also_right, 128, 128)[0] == "TMA to shared memory, swizzle 128B"
+
+
+def test_rows_that_end_within_a_vector(random: np.random.Generator, target: str) -> None:
+    """TMA loads the operand, whose rows of 250 elements threads would load one by one."""
+    given = [each[:, :250] for each in operands(random, 256)]
+    expected = clipped(*(each.astype(np.float64) for each in given))
+    args = [*given, np.zeros((200, 250), np.float32), 256, 64]
+    for (found,) in run_everywhere(chain, (2,), args, (3,), target=target, hints={}, seeds=(0, 1, 2)):
+        np.testing.assert_array_equal(found, expected)

@@ -31,7 +31,13 @@ from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop, is_product
 from tilec.lowering.tile.expand.widen_operands import is_widened
-from tilec.lowering.tile_to_gpu.access.alignment import element_bits, element_bytes, per_byte
+from tilec.lowering.tile_to_gpu.access.alignment import (
+    VECTOR_BYTES,
+    access_vector,
+    element_bits,
+    element_bytes,
+    per_byte,
+)
 
 _KEPT = "tilec.kept"
 _LOAD = "cuda_tile.load_view_tko"
@@ -181,7 +187,11 @@ def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResour
             registers = layout.registers(warps)
             lhs = replace(multiply.lhs, map=None, tensor_layout=layout, register_layout=registers)
             plan.multiplies[result] = replace(multiply, lhs=lhs)
-        del plan.loads[tile], plan.maps[tile]
+        if access_vector(tile.owner)[1] * element_bytes(tile.type.element) >= VECTOR_BYTES:
+            del plan.loads[tile], plan.maps[tile]
+        else:
+            # TMA checks the extents of rows, for which threads would load single elements.
+            plan.loads[tile] = []
         plan.kept.add(tile)
         plan.folded -= {each for value in values for each in (value, *_forms_before(value))}
 

@@ -187,7 +187,7 @@ class MatrixPlan:
 
     def is_ring_tile(self, tile: ir.Value) -> bool:
         """Whether threads alone read a tile that TMA loads, beside multiplies."""
-        return bool(self.multiplies) and self.loads.get(tile) == []
+        return bool(self.multiplies) and self.loads.get(tile) == [] and tile not in self.kept
 
 
 # The results of `contiguous_by_tma` by operand, its dimension along K, and unit: no number of warps changes them.
