@@ -81,7 +81,7 @@ plan of matmul on sm_100a
 def test_attention_in_tensor_memory() -> None:
     assert (
         plan(cost_kernels.attention, ATTENTION, "sm_100a")
-        == f"""\
+        == """\
 plan of attention on sm_100a
   CTAs per tile block: 1; a pair multiplies 256 rows in a loop, and 32 to 256 columns
   warps that compute: 4; the chains of multiplies have roles of their own, with the registers that they need; \
