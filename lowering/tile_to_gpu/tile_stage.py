@@ -107,9 +107,19 @@ def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:
     room = room_for_operands(present.module, target)
     if room is None:
         return present
-    kept = present.module if room.costs_nothing else copied(present.module)
-    mark_operands(kept, target, room)
-    return present if room.costs_nothing else faster(Candidate(kept, kept, present.remarks), present, compiler)
+    if room.costs_nothing:
+        mark_operands(present.module, target, room.spares[0])
+        return present
+    for spare in room.spares:
+        kept = copied(present.module)
+        mark_operands(kept, target, spare)
+        candidate = Candidate(kept, kept, present.remarks)
+        # With as many cycles, no operand has columns beside a second slot of accumulators.
+        if faster(candidate, present, compiler) is candidate:
+            return candidate
+        if candidate.cycles(compiler) != present.cycles(compiler):
+            break
+    return present
 
 
 def _run_with_facts(

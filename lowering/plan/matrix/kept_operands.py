@@ -16,7 +16,7 @@ from math import prod
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_named
+from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.model.constants import device_of
@@ -41,6 +41,8 @@ from tilec.lowering.tile_to_gpu.access.alignment import (
 
 _KEPT = "tilec.kept"
 _LOAD = "cuda_tile.load_view_tko"
+# The tiles that an iteration loads, as K and V: the cost model weighs others, such as a bias, with a compile.
+_FEW_LOADS = 2
 
 
 @dataclass(frozen=True)
@@ -48,11 +50,12 @@ class OperandRoom:
     """The columns of tensor memory for such operands.
 
     Attributes:
-        spare: the columns that they have to leave, of a second slot of accumulators.
-        costs_nothing: whether they cost nothing: neither a slot of accumulators, nor a block beside this one on an SM.
+        spares: the columns that they leave, first those of a second slot of accumulators if there are as many.
+        costs_nothing: whether a single loop reads them, which loads few other tiles, and they take neither a slot of
+            accumulators, nor the columns of a block beside this one on an SM.
     """
 
-    spare: int
+    spares: tuple[int, ...]
     costs_nothing: bool
 
 
@@ -67,15 +70,18 @@ def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
     # Operands that threads compute may be over accumulators, or not.
     used += sum(_operand_columns(op.lhs.type) for op in multiplies if isinstance(operand_source(op.lhs), str))
     leaves_slots = used + columns + slots <= target.tensor_memory_columns
+    blocks = {op.operation.block for op in multiplies}
+    loads = [op for block in blocks for op in operations_in(block) if op.name == _LOAD]
+    is_plain = len(blocks) == 1 and len(loads) <= _FEW_LOADS
     # Columns are allocated in powers of two (PTX ISA 9.7.16.7.1).
-    costs_nothing = leaves_slots and (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
-    return OperandRoom(slots if leaves_slots else 0, costs_nothing)
+    is_same = (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
+    return OperandRoom((slots, 0) if leaves_slots else (0,), leaves_slots and is_plain and is_same)
 
 
-def mark_operands(module: ir.Module, target: Target, room: OperandRoom) -> None:
-    """Marks the loads of such operands in place."""
+def mark_operands(module: ir.Module, target: Target, spare: int) -> None:
+    """Marks the loads of such operands in place, which leave some columns to others."""
     for load in _operands_to_keep(module, target):
-        load.attributes[_KEPT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), room.spare)
+        load.attributes[_KEPT] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), spare)
 
 
 def _operand_columns(type: TileType) -> int:
