@@ -39,5 +39,5 @@ def test_field(annotation: object, default: object, message: str) -> None:
 
 def test_bindings_that_are_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(mlir, "find_spec", lambda name: None)
-    with pytest.raises(ImportError, match="needs the MLIR Python bindings: install `torch-mlir` or `mlir-python-bind"):
+    with pytest.raises(ImportError, match="needs the MLIR Python bindings: install `torch-mlir`"):
         mlir._package()

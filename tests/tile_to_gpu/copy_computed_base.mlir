@@ -20,4 +20,4 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<f32>>, %n: tile<i32>) {
 
 // CHECK-NOT: tile_gpu.tma_store
 // CHECK: tile_gpu.store_view
-// CHECK: remark: the store does not use TMA: the start of a slice is not known to be from 0 to 2**31 - 1: add 'assume bounded<0, ?>' for it [tma, no estimate]
+// CHECK: remark: the store does not use TMA: the start of a slice is not known to be from 0 to 2**31 - 1: add 'assume bounded<0, ?>' for it, or the hint slices_in_bounds [tma, no estimate]

@@ -19,14 +19,14 @@ from functools import cache, partial
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PutBeginOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.walk import operations_in, operations_named, terminator_of, users_of, with_inner
+from tilec.dialect.walk import operations_in, operations_named, reached, terminator_of, users_of, with_inner
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
-from tilec.lowering.gpu.ir.enclosing import numbers_of, path_to
+from tilec.lowering.gpu.ir.enclosing import LOOPS, numbers_of, path_to
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import GET, handed_place, is_constant, load_or_constant, step_of_buffer, use_place
 from tilec.lowering.gpu.kernel_pass import Context
@@ -36,7 +36,8 @@ from tilec.lowering.gpu.memory.shared_plan import memory_plan, tensor_layout
 _LEAST_COLUMNS = 8
 # Warp w of four accesses the lanes from 32*w.
 _WARPS_OF_LANES = 4
-_LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
+_LOAD, _STORE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME
+_CONSTANT = "arith.constant"
 
 
 @dataclass(frozen=True)
@@ -62,11 +63,13 @@ def divide_loads(kernel: KernelOp, context: Context) -> None:
     for branch in [op for op in operations_named(kernel, ("scf.if",)) if _chooses_reads(op)]:
         _separate(branch)
     loads = operations_named(kernel, (_LOAD,))
+    fills = [op.operation for op in operations_named(kernel, (_STORE,)) if not tensor_layout(op.buffer.type).packed]
     for load in loads:
         read = _read(load)
         type = load.buffer.type
         if read is not None and not type.is_transposed and not (kernel.ctas > 1 and is_narrow(type)):
-            _divide(read, kernel.warps, is_short)
+            is_filled = _is_stored(read.tile) or any(_may_follow(fill, load.operation) for fill in fills)
+            _divide(read, kernel.warps, is_short, may_be_early=not is_filled)
 
 
 # ---- branches
@@ -113,7 +116,26 @@ def _read(load: ir.OpView) -> _Read | None:
     return _Read(load, branch, elements.get_splat_value()) if elements.is_splat else None
 
 
-def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
+def _is_stored(tile: ir.Value) -> bool:
+    """Whether threads store in tensor memory what they compute from a tile: perhaps in its columns."""
+    return any(user.name == _STORE for value in reached(tile, _results_of_users) for user in users_of(value))
+
+
+def _results_of_users(value: ir.Value) -> list[ir.Value]:
+    return [result for user in users_of(value) for result in user.results]
+
+
+def _may_follow(op: ir.Operation, other: ir.Operation) -> bool:
+    """Whether an operation may be executed after another one: it is in a loop with that, or after it."""
+    path, others = path_to(op), path_to(other)
+    number = next(number for number, pair in enumerate(zip(path, others, strict=False)) if pair[0] != pair[1])
+    if any(outer.name in LOOPS for outer in path[:number]):
+        return True
+    # Of the regions of a branch, one is executed.
+    return path[number].block == others[number].block and not path[number].is_before_in_block(others[number])
+
+
+def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, may_be_early: bool) -> None:
     converted = [user for user in users_of(read.tile) if user.name == ConvertLayoutOp.OPERATION_NAME]
     users = [user for user in users_of(read.tile) if user not in converted]
     pieces = [user.opview for user in (*users, *(user for op in converted for user in users_of(op.result)))]
@@ -121,8 +143,9 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool]) -> None:
         return
     last = _last(read, pieces)
     is_late = last is not None and (_keep_place(read, last, warps, is_short) or _move_release(read, last))
-    # Columns of a whole tile may be those of other warps, which get them through shared memory.
-    if not is_late and not converted:
+    # Columns of a whole tile may be those of other warps, which get them through shared memory. Without a barrier a warp
+    # may write only columns that it has read itself.
+    if not is_late and not (converted and may_be_early):
         return
     for piece in pieces:
         with ir.InsertionPoint(piece.operation if is_late else read.outermost), piece.location:
