@@ -167,8 +167,7 @@ def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
     """The loaded tiles whose elements threads convert and store as an operand, which depends on no product.
 
     Threads load them ahead to registers. In a ring they would cross the port of shared memory three times: 643 cycles
-    of a step of W8A16 (128x128x64, B200) instead of 515, and block scaling without a unit would read each part of a
-    tile in another layout.
+    of a step of W8A16 (128x128x64, B200) instead of 515.
     """
     for operand in _stored_operands(plan):
         behind = list(reached(operand, _operands_behind))

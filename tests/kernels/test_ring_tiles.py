@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 
-import block_scaling
 import numpy as np
 import pytest
 from compare import ROUNDINGS, SUM_CUT, assert_within, run_everywhere
@@ -186,10 +185,9 @@ def test_weights_with_zero_points(groups: int, target: str) -> None:
         np.testing.assert_array_equal(found, a.astype(np.float64) @ weights)
 
 
-def test_tiles_that_threads_convert_to_operands_have_no_ring() -> None:
-    """Without a unit for block scaling each 32 elements along K are an operand of their own."""
-    operands = "A: float8_e4m3fn[?,?], SA: float8_e8m0fnu[?,?], B: float8_e4m3fn[?,?], SB: float8_e8m0fnu[?,?]"
-    signature = f"{operands}, C: f32[?,?], tm=128, tn=64, tk=128, block=32, packed=1"
-    made = ct.compile(block_scaling.matmul, target="sm_90a", signature=signature, stop="gpu-raw")
+@pytest.mark.parametrize("target", TARGETS)
+def test_tiles_that_threads_convert_to_operands_have_no_ring(target: str) -> None:
+    signature = "A: f16[?,?], W: i8[?,?], S: f16[?,?], Z: i8[?,?], C: f32[?,?]"
+    made = ct.compile(dequantized, target=target, signature=signature, stop="gpu-raw")
     reason = "threads load ahead the elements that they convert and store as an operand of a multiply"
     assert any(reason in str(remark) for remark in made.all_remarks)

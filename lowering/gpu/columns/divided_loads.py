@@ -143,8 +143,8 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, may_be_ear
         return
     last = _last(read, pieces)
     is_late = last is not None and (_keep_place(read, last, warps, is_short) or _move_release(read, last))
-    # Columns of a whole tile may be those of other warps, which get them through shared memory. Without a barrier a warp
-    # may write only columns that it has read itself.
+    # Columns of a whole tile may be those of other warps, which get them through shared memory. But without a barrier
+    # a warp may write only columns that it has read itself.
     if not is_late and not (converted and may_be_early):
         return
     for piece in pieces:
