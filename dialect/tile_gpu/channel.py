@@ -100,6 +100,8 @@ class MakeChannelOp(Operation, name="make_channel"):
         consumers = self.consumer_names
         if not consumers or any(name not in CONSUMERS for name in consumers):
             return f"consumers must be some of: {', '.join(CONSUMERS)}, but got {consumers}"
+        if COPIES in consumers and self.producer not in (THREADS, CLAIMS):
+            return f"the role copy reads slots that threads or claims fill, but got producer {self.producer}"
         if len(self.results[0].type.buffers) > MAXIMUM_BUFFERS:
             return f"a slot has at most {MAXIMUM_BUFFERS} buffers, but got {len(self.results[0].type.buffers)}"
         if self.stages < 1:

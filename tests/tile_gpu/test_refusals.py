@@ -116,6 +116,9 @@ REFUSALS = {
     'tile_gpu.copy_view %p[%n] extents [%n] strides [%n] -> %slot#0 vector 8 along 0 layout "" : !a': (
         "expected 2 offsets, extents and strides each, but got [1, 1, 1]"
     ),
+    "%r = tile_gpu.make_channel stages 1 producer tma consumers [copies] reuse ring : !c": (
+        "the role copy reads slots that threads or claims fill, but got producer tma"
+    ),
     "%r = tile_gpu.make_channel stages 1 producer copies consumers [threads] reuse ring : !c": (
         "copies fill slots for mma and wgmma, but got ['threads']"
     ),
