@@ -33,6 +33,8 @@ _SLOTS, _SLOTS_OF_TWO = 2, 3
 # Rows of the widest swizzle of shared memory (PTX ISA 5.5.7): narrower ones would need more copies.
 _ROW_BITS = 1024
 _BITS_PER_BYTE = 8
+# Marks an entry whose tiles are halves, which a compile of its text leaves.
+_HALVED = "tilec.halved"
 _COLUMNS = 1
 # The dimension along the depth of each operand: lhs and rhs.
 _DEPTH = (1, 0)
@@ -56,11 +58,14 @@ def halve_operands(module: ir.Module, target: Target) -> None:
         else:
             halve_multiply(op.opview, _COLUMNS)
     split_tiles(module, accepts=lambda part: True)
+    for entry in operations_named(module, ("cuda_tile.entry",)):
+        entry.attributes[_HALVED] = ir.UnitAttr.get()
 
 
 def _uses_of_halves(module: ir.Module, target: Target) -> dict[ir.Operation, tuple[int, int | None]]:
     """The multiplies to halve, each with the number and the dimension of an operand that is loaded in halves."""
-    if accumulates_in_registers(target):
+    entries = operations_named(module, ("cuda_tile.entry",))
+    if accumulates_in_registers(target) or any(_HALVED in entry.attributes for entry in entries):
         return {}
     multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
     uses = defaultdict[ir.Value, list[_Use]](list)

@@ -7,7 +7,7 @@ import re
 import pytest
 
 import tilec as ct
-from tilec.dialect.tile_gpu.channel import CONSUMERS, COPIES, PRODUCERS
+from tilec.dialect.tile_gpu.channel import CLAIMS, CONSUMERS, COPIES, PRODUCERS, THREADS
 
 SIGNALS = """
 tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {{
@@ -27,12 +27,17 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {{
   }}
 }}
 """
+PARTIES = [
+    (producer, consumer)
+    for producer in PRODUCERS
+    for consumer in CONSUMERS
+    if producer != COPIES and (consumer != COPIES or producer in (THREADS, CLAIMS))
+]
 ARRIVALS = {"tma": 1, "mma": 1, "claims": 1, "warp": 32, "copies": 128, "threads": 128, "wgmma": 128}
 
 
 @pytest.mark.parametrize("stages", [1, 2])
-@pytest.mark.parametrize("consumer", CONSUMERS)
-@pytest.mark.parametrize("producer", [name for name in PRODUCERS if name != COPIES])
+@pytest.mark.parametrize(("producer", "consumer"), PARTIES)
 def test_slots_without_bytes(producer: str, consumer: str, stages: int) -> None:
     text = SIGNALS.format(producer=producer, consumer=consumer, stages=stages)
     ptx = str(ct.compile(text, target="sm_100a", stop="ptx", hints={"pipeline": False}).ptx)
