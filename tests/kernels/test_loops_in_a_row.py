@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from itertools import groupby
 
 import numpy as np
 import pytest
@@ -128,9 +129,12 @@ def test_no_block_of_keys_stores_what_the_accumulator_has() -> None:
 
 @pytest.mark.parametrize(("kernel", "loops"), [(attention, 1), (causal, 2)])
 def test_keys_of_the_next_block_are_loaded_before_the_values(kernel: object, loops: int) -> None:
-    """In a ring of one slot, values wait for the multiply of the block before; keys after them would wait too."""
+    """In a ring of one slot, values wait for the multiply of the block before; keys after them would wait too.
+
+    Halves of a tile are loads one after the other.
+    """
     made = compiled(kernel, arguments(256, 256, 128, 256), "sm_100a")
-    assert order_of_loads(made) == ["%map_1", "%map_2"] * loops
+    assert [map for map, _ in groupby(order_of_loads(made))] == ["%map_1", "%map_2"] * loops
     # A load with the steps around it, and the loop. Late sums have a second such load before the loop.
     assert role_of_loads(made).count("tile_gpu.iterations_ahead = ") >= 4 * loops
 
