@@ -11,7 +11,6 @@ from tilec.lowering.gpu.channels.reuse_channels import reuse_channels
 from tilec.lowering.gpu.channels.share_loads import share_loads
 from tilec.lowering.gpu.columns.divide_columns import divide_columns
 from tilec.lowering.gpu.columns.order_steps import order_steps
-from tilec.lowering.gpu.columns.promote_products import promote_products
 from tilec.lowering.gpu.columns.read_early import read_early
 from tilec.lowering.gpu.columns.skip_updates import skip_updates
 from tilec.lowering.gpu.kernel_pass import KernelPass, State
@@ -84,22 +83,13 @@ RECORDS = (
         guarantees=(
             "a slot of tensor memory is released after the reduction of its tile, and what is not stored in a slot "
             "precedes the wait for it; tiles that TMA loads for threads are read where they meet others; signals stay "
-            "before later computations and stores"
+            "before later computations and stores; products of `wgmma` with as many registers as the largest "
+            "accumulator, which are multiplied by tiles and added to one, are computed in parts of its columns (`promote "
+            ".. times`)"
         ),
         without="waits and signals stand between arithmetic that could overlap",
         needs=(State.CHANNELLED, State.UNDIVIDED),
         after=("divide-columns",),
-    ),
-    KernelPass(
-        "promote-products",
-        promote_products,
-        guarantees=(
-            "products of `wgmma` with as many registers as the largest accumulator, which are multiplied by tiles and "
-            "added to one, are computed in parts of its columns (`promote .. times`)"
-        ),
-        without="threads hold the product beside the accumulator",
-        needs=(State.CHANNELLED, State.UNDIVIDED),
-        unit="wgmma",
     ),
     KernelPass(
         "fuse-channels",

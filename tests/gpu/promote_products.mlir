@@ -1,4 +1,4 @@
-// RUN: tilec opt %s --passes promote-products --target sm_90a
+// RUN: tilec opt %s --passes order-steps --target sm_90a
 // A thread has 128 registers of the first product, beside as many of the accumulator: the multiply adds it in parts of its columns, and
 // threads convert and store the elements of lhs in turn. The second product has 64 registers and stays; so does the third, of which the
 // factor is known only after the multiply.

@@ -36,6 +36,7 @@ from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, 
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, used_by, users_of
 from tilec.lowering import emitter
+from tilec.lowering.gpu.columns.promote_products import promote_products
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.operation_role import compute_role, role_of, set_compute_role
 from tilec.lowering.gpu.ir.slots import GET
@@ -50,7 +51,7 @@ _RENAMING = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ExtractOp, Re
 _PURE = ("arith.", "math.", MathOp.OPERATION_NAME, *_RENAMING, _REDUCE)
 
 
-def order_steps(kernel: KernelOp, _context: Context) -> None:
+def order_steps(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place; run before it is split into roles."""
     operations = operations_inside(kernel)
     order = _Order()
@@ -63,6 +64,8 @@ def order_steps(kernel: KernelOp, _context: Context) -> None:
         _compute_before(op, order)
     for op in [op for op in operations if op.name == _COMMIT and op.opview.channel.owner.opview.producer == THREADS]:
         _signal_first(op, order)
+    # An operand is then computed after the wait for its slot, unlike others.
+    promote_products(kernel, context)
 
 
 class _Order(dict[ir.Block, list[ir.Operation]]):
