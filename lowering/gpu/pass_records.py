@@ -84,8 +84,8 @@ RECORDS = (
             "a slot of tensor memory is released after the reduction of its tile, and what is not stored in a slot "
             "precedes the wait for it; tiles that TMA loads for threads are read where they meet others; signals stay "
             "before later computations and stores; products of `wgmma` with as many registers as the largest "
-            "accumulator, which are multiplied by tiles and added to one, are computed in parts of its columns (`promote "
-            ".. times`)"
+            "accumulator, which are multiplied by tiles and added to one, are computed in parts of its columns "
+            "(`promote .. times`)"
         ),
         without="waits and signals stand between arithmetic that could overlap",
         needs=(State.CHANNELLED, State.UNDIVIDED),
