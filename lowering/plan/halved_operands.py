@@ -35,6 +35,8 @@ _ROW_BITS = 1024
 _BITS_PER_BYTE = 8
 # Marks an entry whose tiles are halves, which a compile of its text leaves.
 _HALVED = "tilec.halved"
+# With subnormal results they take more registers than threads have beside halves: ptxas spilled up to 76 bytes.
+_EXPONENTIALS = ("cuda_tile.exp", "cuda_tile.exp2")
 _COLUMNS = 1
 # The dimension along the depth of each operand: lhs and rhs.
 _DEPTH = (1, 0)
@@ -66,6 +68,8 @@ def _uses_of_halves(module: ir.Module, target: Target) -> dict[ir.Operation, tup
     """The multiplies to halve, each with the number and the dimension of an operand that is loaded in halves."""
     entries = operations_named(module, ("cuda_tile.entry",))
     if accumulates_in_registers(target) or any(_HALVED in entry.attributes for entry in entries):
+        return {}
+    if any(in_loop(op) and not getattr(op, "flush_to_zero", False) for op in operations_named(module, _EXPONENTIALS)):
         return {}
     multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
     uses = defaultdict[ir.Value, list[_Use]](list)
