@@ -23,7 +23,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_in, operations_inside, operations_of, owner_of, users_of, with_inner
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.ir.slots import GET, VIEW, has_own_slots
-from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
+from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.roles.register_budgets import registers_for
@@ -32,7 +32,6 @@ from tilec.lowering.layout.linear_layout import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 _RELEASE = ReleaseOp.OPERATION_NAME
-_EXPONENTIAL = "math.exp"
 
 
 @dataclass(frozen=True)
@@ -78,16 +77,11 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
 
 
 def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
-    """The registers of a thread if lhs is live until the next iteration; a register has two of its 16-bit elements.
-
-    Exponentials to the base e keep products of their arguments until threads know whether they need the slow path.
-    """
+    """The registers of a thread if lhs is live until the next iteration; a register has two of its 16-bit elements."""
     lhs = found.multiply.opview.lhs
     elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
     bits = element_bits(lhs.type.element_type)
-    peak = tile_peak(loop.regions[0].blocks[0]).needed + elements * bits // REGISTER_BITS
-    exact = (op for op in operations_inside(loop) if op.name == _EXPONENTIAL)
-    return peak + max((thread_elements(op.results[0].type) for op in exact), default=0) // 2
+    return tile_peak(loop.regions[0].blocks[0]).needed + elements * bits // REGISTER_BITS
 
 
 # ---- the multiply that is delayed
