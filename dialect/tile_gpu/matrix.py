@@ -71,9 +71,13 @@ def _multiplied_rows(op: ir.OpView) -> int:
     return min(rows, accumulator.shape[0]) if is_transposed else rows
 
 
+# The shifts that an instruction descriptor allows (PTX ISA 9.7.16.4.2).
+MAXIMUM_SHIFTS = (0, 8, 16, 32)
+
+
 def most_shifted_rows(columns: int) -> int:
     """The greatest shift of a multiply into a transposed accumulator (PTX ISA 9.7.16.4.3)."""
-    return 16 if columns == WEIGHT_STATIONARY_COLUMNS[0] else 32
+    return MAXIMUM_SHIFTS[2 if columns == WEIGHT_STATIONARY_COLUMNS[0] else 3]
 
 
 def weight_stationary(op: ir.OpView) -> str | None:

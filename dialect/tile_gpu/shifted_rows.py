@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.sets import Integer32, SharedBuffer, TensorBuffer
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.verify import types_only
+from tilec.dialect.walk import operations_in, users_of
 
 # The rows of lhs, one per lane, and the groups of lanes that move alone (PTX ISA 9.7.16.9.3).
 LHS_ROWS, LANE_GROUPS = 128, 4
@@ -65,15 +66,10 @@ def _moved_alike(multiplies: Sequence[ir.Operation], op: ir.OpView) -> str | Non
 
 def _last_multiply(op: ir.OpView) -> str | None:
     """As for shifts of placed rows: the operation before it in the block that uses the rows is its multiply."""
-    before = [
-        use.owner.operation
-        for use in op.rows.uses
-        if use.owner.operation.block == op.operation.block and use.owner.operation.is_before_in_block(op)
-    ]
-    last = before[:1]
-    for user in before[1:]:
-        last = [user] if last[0].is_before_in_block(user) else last
-    return _moved_alike(last, op)
+    users = set(users_of(op.rows))
+    block = operations_in(op.operation.block)
+    before = [each for each in block[: block.index(op.operation)] if each in users]
+    return _moved_alike(before[-1:], op)
 
 
 @types_only
@@ -160,15 +156,15 @@ class RowsInIntervalOp(Operation, name="rows_in_interval", traits=[ext.Pure]):
 
 
 # The most columns of a span of a zero-column mask (PTX ISA 9.7.16.4.3).
-_MOST_OF_SPAN = 256
+MOST_OF_SPAN = 256
 
 
 def _spans(op: ir.OpView) -> str | None:
     zeros, groups = op.end - op.begin, LHS_ROWS // op.columns if op.columns in (32, 64, 128) else 0
     if not groups or op.rows % groups:
         return f"expected 32, 64 or 128 columns, and rows for each group of lanes, but got {op.columns}, {op.rows}"
-    if not 0 < zeros <= _MOST_OF_SPAN or not 0 < op.period - zeros <= _MOST_OF_SPAN:
-        expected = f"expected 1 to {_MOST_OF_SPAN} rows of a period that are zero, and as many others"
+    if not 0 < zeros <= MOST_OF_SPAN or not 0 < op.period - zeros <= MOST_OF_SPAN:
+        expected = f"expected 1 to {MOST_OF_SPAN} rows of a period that are zero, and as many others"
         return f"{expected}, but got {zeros} of {op.period}"
     return None
 

@@ -12,7 +12,6 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
-from tilec.dialect.walk import operations_below
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import UNITS, accumulates_in_registers
 from tilec.lowering.plan.cluster_division import check_order, planned_shape
@@ -22,7 +21,7 @@ from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.unit_choice import matrix_types
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, matrix_multiplies
 from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError, is_chained
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
@@ -43,7 +42,7 @@ def fit_accumulators(
     Stores must be whole: slices of columns (divide_stores.py) belong to no part. `chosen` is the number of CTAs that
     compute a tile block without the hint num_ctas.
     """
-    multiplies = [op for op in operations_below(entry) if op.operation.name in MULTIPLIES and op.acc.type.rank == 2]
+    multiplies = matrix_multiplies(entry, MULTIPLIES)
     if not multiplies:
         return
     if accumulates_in_registers(target):

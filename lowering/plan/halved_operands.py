@@ -22,7 +22,7 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_multiplied, operand_source
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.part_access import is_divisible_access
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.analysis.tile_operations import in_loop, matrix_multiplies
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
 from tilec.lowering.tile.divide.multiply_parts import halve_depth, halve_multiply
 from tilec.lowering.tile.divide.split_tiles import split_tiles
@@ -71,7 +71,7 @@ def _uses_of_halves(module: ir.Module, target: Target) -> dict[ir.Operation, tup
         return {}
     if any(in_loop(op) and not getattr(op, "flush_to_zero", False) for op in operations_named(module, _EXPONENTIALS)):
         return {}
-    multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
+    multiplies = matrix_multiplies(module)
     uses = defaultdict[ir.Value, list[_Use]](list)
     for op in multiplies:
         for number, value in enumerate((op.lhs, op.rhs)):

@@ -28,7 +28,7 @@ from tilec.lowering.plan.matrix.unit_choice import (
 )
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, SCALED_MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, SCALED_MULTIPLIES, matrix_multiplies
 from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError
 from tilec.lowering.tile.divide.multiply_parts import halve_multiply
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
@@ -117,10 +117,10 @@ def _entry(module: ir.Module) -> ir.OpView:
 
 
 def _first_misfit(module: ir.Module, target: Target, sharing: Sharing) -> _Misfit | None:
-    scaled = [op for op in operations_named(module, SCALED_MULTIPLIES) if op.acc.type.rank == 2]
+    scaled = matrix_multiplies(module, SCALED_MULTIPLIES)
     if not scaled:
         return None
-    multiplies = [op for op in operations_named(module, MULTIPLIES) if op.acc.type.rank == 2]
+    multiplies = matrix_multiplies(module, MULTIPLIES)
     carried = accumulators(multiplies)
     free = {warps: free_columns(multiplies, carried, target, warps, sharing) for warps in WARP_COUNTS}
     for op in scaled:

@@ -13,7 +13,7 @@ from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE, MULTIPLIES, matrix_multiplies
 from tilec.lowering.tile.expand.expand_sparse import expand_sparse
 from tilec.remarks import Loss, Remark
 
@@ -55,7 +55,7 @@ def _first_misfit(
     if (options.num_ctas or 1) > 1:
         return sparse[0], f"metadata cannot be divided among the {options.num_ctas} CTAs of a cluster"
     counts = WARP_COUNTS if options.warps is None else (options.warps,)
-    multiplies = [op for op in operations_named(root, MULTIPLIES) if op.acc.type.rank == 2]
+    multiplies = matrix_multiplies(root, MULTIPLIES)
     places = None if sharing is None else accumulators(multiplies)
     for op in sparse:
         reasons = []

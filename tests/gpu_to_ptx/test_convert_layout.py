@@ -10,7 +10,8 @@ from simulated import elementwise, ptx_of, run, tile
 
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.operation_work import work_of
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, ThroughShared, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout, unflatten

@@ -21,8 +21,9 @@ from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_below, operations_named, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.loop_work import FEW_COLUMNS
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
+from tilec.lowering.gpu.cost.operation_work import multiply_of, work_of
 from tilec.lowering.gpu.ir.enclosing import is_repeated, loops_around, path_to
 from tilec.lowering.gpu.ir.equal_values import EqualValues
 from tilec.lowering.gpu.ir.slots import channels_of

@@ -18,7 +18,8 @@ from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
 from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadSharedRowsOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import inner_operations, operations_named, users_of
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, work_of
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.operation_work import work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.slots import GET, PUT, channels_of, users_of_slots
 from tilec.lowering.gpu.kernel_pass import Context

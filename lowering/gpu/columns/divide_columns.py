@@ -32,7 +32,8 @@ from tilec.lowering.gpu.columns.column_parts import (
     repeats_columns,
 )
 from tilec.lowering.gpu.columns.divided_loads import divide_loads
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.operation_work import multiply_of, work_of
 from tilec.lowering.gpu.ir.build_channels import channel_like, give, take
 from tilec.lowering.gpu.ir.enclosing import operations_after
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role

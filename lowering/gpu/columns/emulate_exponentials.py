@@ -22,8 +22,9 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import EMULATED, EXP2, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.elementwise_work import exponential_elements, exponential_work
 from tilec.lowering.gpu.cost.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, exponential_elements, exponential_work
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.model.constants import Device, device_of

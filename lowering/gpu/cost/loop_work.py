@@ -23,7 +23,8 @@ from tilec.dialect.tile_gpu.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of
-from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, VisitedTiles, factor_work, multiply_of, work_of
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.operation_work import MULTIPLIES, factor_work, multiply_of, work_of
 from tilec.lowering.gpu.ir.operation_role import SKIP, unlike_roles
 from tilec.lowering.gpu.ir.slots import channel_of_buffer, fills_accumulator
 from tilec.lowering.gpu.ir.tile_size import tile_bytes

@@ -19,7 +19,8 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles, multiply_of, work_of
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.operation_work import multiply_of, work_of
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import (

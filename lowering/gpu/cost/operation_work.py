@@ -1,20 +1,16 @@
 """The work of one operation of tile_gpu on the units of an SM.
 
-Each kind of operation has a function, and `_RULES` is the table of them: they are one file of more than 400 lines, so
-that their figures can be compared.
+Each kind of operation has a function, and `_RULES` is the table of them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from math import ceil, prod
 
-from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES
 from tilec.dialect.tile_gpu.cluster import GatherPartsOp
-from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.kernel import RolesOp
 from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp
 from tilec.dialect.tile_gpu.memory import (
@@ -28,41 +24,19 @@ from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
 from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.shape import (
-    FLUSHING_EXP2,
-    POLYNOMIAL_PARTS,
-    BroadcastOp,
     CatOp,
     ConvertLayoutOp,
     ExtractOp,
     InsertOp,
-    MathOp,
-    PackOp,
-    ReshapeOp,
-    SplatOp,
-    TransposeOp,
-    UnpackOp,
 )
 from tilec.dialect.tile_gpu.shifted_rows import LANE_GROUPS, LHS_ROWS, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
-from tilec.dialect.walk import owner_of, users_of
-from tilec.lowering.gpu.cost.bit_work import bit_work
+from tilec.lowering.gpu.cost.computed_elements import ELEMENTWISE, VisitedTiles, executed_elements
+from tilec.lowering.gpu.cost.elementwise_work import elementwise_work, function_of, work_of_function
 from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
-from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements, tile_bytes
-from tilec.lowering.instruction_choice import (
-    ALU_OPERATIONS,
-    FLUSHED,
-    FMA_OPERATIONS,
-    LEAST_BOUNDED_ELEMENTS,
-    LEAST_FLUSHED,
-    LEAST_QUOTIENTS,
-    is_position,
-    is_rounded_to_f16,
-    polynomial_elements,
-    position_comparisons,
-)
+from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, tile_bytes
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device
@@ -76,46 +50,9 @@ _BITS_PER_BYTE = 8
 _CELL_BYTES = 4
 # The widest vector of a load from shared memory, and the bytes of a cycle of its port.
 _VECTOR_BYTES, _LEAST_BYTES = 16, 128
-# Operations of one element, by the unit that executes them; precise functions take several (CUDA math library).
-_FMA = {
-    **dict.fromkeys(("arith.addf", "arith.subf", "arith.mulf", "arith.negf", "math.fma"), 1.0),
-    **dict.fromkeys(("add", "sub", "mul", "fma"), 1.0),
-    **dict.fromkeys(("arith.divf", "math.sqrt", "math.exp", "math.log", "math.log2", "math.tanh"), 8.0),
-    **dict.fromkeys(("div", "math.exp2", "math.rsqrt"), 2.0),
-    **dict.fromkeys(("math.sin", "math.cos", "math.tan", "math.powf", "math.erf"), 24.0),
-}
-_EXPONENTIALS = {
-    **dict.fromkeys(("arith.divf", "math.sqrt", "math.exp", "math.exp2", "math.log", "math.log2"), 1.0),
-    **dict.fromkeys(("math.rsqrt", "math.tanh", "math.powf"), 1.0),
-    **dict.fromkeys(("div", "sqrt", "rsqrt", "rcp", "exp2", "log2", "tanh", "sin", "cos"), 1.0),
-}
-# Operations that an instruction does on several elements of f32, on some devices.
-_PACKED = ("arith.addf", "arith.subf", "arith.mulf", "math.fma", "add", "sub", "mul", "fma")
 _COMPARISONS = ("arith.maximumf", "arith.minimumf", "arith.maxnumf", "arith.minnumf")
-# Results that repeat elements of the operand.
-_REPEATED = (BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, SplatOp.OPERATION_NAME, TransposeOp.OPERATION_NAME)
-# Conversions of two elements by one instruction.
-_PAIRED = ("arith.truncf", "arith.extf")
-_ELEMENTWISE = ("arith.", "math.", MathOp.OPERATION_NAME, PackOp.OPERATION_NAME, UnpackOp.OPERATION_NAME)
 _FREE = ("arith.constant", "scf.yield", "scf.for", "scf.if", "scf.while", "scf.condition", RolesOp.OPERATION_NAME)
-# Accesses that read one address and one element of the mask per vector.
-_ACCESSES = (LoadGlobalOp.OPERATION_NAME, StoreGlobalOp.OPERATION_NAME)
-_COPY = CopyGlobalOp.OPERATION_NAME
-# The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
-_DIVISOR_FMA, _DIVISOR_ALU = 8, 8
-# A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
-# negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
-_WORD_BITS = 32
-_WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
 MULTIPLIES = tuple(op.OPERATION_NAME for op in (Tcgen05MmaOp, Tcgen05MmaScaledOp, Tcgen05MmaSparseOp, WgmmaOp))
-
-
-@dataclass(frozen=True)
-class VisitedTiles:
-    """The results of `distinct_elements` and `read_vector` for each tile that was visited."""
-
-    elements: dict[ir.Value, float] = field(default_factory=dict)
-    vectors: dict[ir.Value, int] = field(default_factory=dict)
 
 
 def multiply_of(op: ir.OpView) -> Multiply | None:
@@ -163,163 +100,10 @@ def work_of(op: ir.OpView, warps: int, device: Device, known: VisitedTiles) -> S
         step = Step(tensor_cycles=use.cycles, shared_bytes=use.shared_bytes, other_instructions=use.instructions)
         return step + factor_work(op)
     results = [result for result in op.operation.results if is_register_tile(result.type)]
-    if results and name.startswith(_ELEMENTWISE):
-        if "polynomials" in op.operation.attributes:
-            per_thread, elements = exponential_elements(op.operation, known)
-            work = exponential_work(per_thread, elements, op.polynomials, device)
-            return work if op.function == FLUSHING_EXP2 else work + _flush_test(elements, device)
-        elements = _computed_elements(results[0], known)
-        mask = _position_mask(op, elements, known)
-        if mask is not None:
-            return mask
-        divisors = _shared_divisors(op, known)
-        if divisors is not None:
-            return _shared_division(elements, divisors, is_rounded_to_f16(op.operation), device)
-        if _is_flushed(op):
-            return Step(exponentials=elements) + _flush_test(elements, device)
-        bits = bit_work(op, elements, device)
-        return _elementwise(_function(op), elements, results[0].type.element_type, device) if bits is None else bits
+    if results and name.startswith(ELEMENTWISE):
+        return elementwise_work(op, device, known)
     # Tiles that are renamed, repeated or numbered cost nothing.
     return NO_WORK if results else Step(other_instructions=warps)
-
-
-def _computed_elements(tile: ir.Value, known: VisitedTiles) -> float:
-    """The elements of a result that threads compute and use."""
-    return min(distinct_elements(tile, known), executed_elements(tile.type) / read_vector(tile, known))
-
-
-def distinct_elements(tile: ir.Value, known: VisitedTiles) -> float:
-    """The elements of a tile that threads compute: those that repeat an element of another tile count once."""
-    if tile not in known.elements:
-        known.elements[tile] = executed_elements(tile.type)
-        op = owner_of(tile)
-        if op is not None and _is_elementwise(op):
-            operands = [distinct_elements(value, known) for value in op.operands if is_register_tile(value.type)]
-            known.elements[tile] = min(known.elements[tile], max(operands, default=1.0))
-    return known.elements[tile]
-
-
-def read_vector(tile: ir.Value, known: VisitedTiles) -> int:
-    """The length of the vectors whose first element alone is read, so that threads compute no other one; else 1."""
-    pending = [tile]
-    while pending:
-        users = users_of(pending[-1])
-        results = [result for op in users if _is_elementwise(op) for result in op.results]
-        unknown = [result for result in results if result not in known.vectors]
-        if unknown:
-            pending += unknown
-            continue
-        value = pending.pop()
-        vectors = [_vector_of(op, value) for op in users if not _is_elementwise(op)]
-        known.vectors[value] = min(vectors + [known.vectors[result] for result in results], default=1)
-    return known.vectors[tile]
-
-
-def _is_elementwise(op: ir.Operation) -> bool:
-    return op.name in _REPEATED or op.name.startswith(_ELEMENTWISE)
-
-
-def _vector_of(access: ir.Operation, value: ir.Value) -> int:
-    """The elements of an access that share one element of `value`, an address or an element of the mask; else 1."""
-    view = access.opview
-    if access.name == _COPY:
-        return view.vector
-    if access.name not in _ACCESSES:
-        return 1
-    elements = view.other if access.results else view.value
-    return 1 if elements is not None and value == elements else view.vector
-
-
-@cached
-def executed_elements(tile: ir.RankedTensorType) -> float:
-    """The elements of a tile that threads compute: those that several threads hold count for each."""
-    return float(thread_elements(tile) * _LANES * layout_of(tile).warps)
-
-
-def _function(op: ir.OpView) -> str:
-    """The name of an elementwise operation; of tile_gpu.math that of its function, without modifiers."""
-    if op.operation.name != MathOp.OPERATION_NAME:
-        return op.operation.name
-    return str(op.function).split(".", 1)[0]
-
-
-def _elementwise(name: str, elements: float, element: ir.Type, device: Device) -> Step:
-    is_f32 = isinstance(element, ir.F32Type)
-    if name in _PACKED and isinstance(element, ir.F16Type | ir.BF16Type):
-        return Step(fma=elements / 2)
-    if name in _FMA or name in _EXPONENTIALS:
-        joined = elements - elements / device.floats_per_instruction if is_f32 and name in _PACKED else 0.0
-        exponentials = _EXPONENTIALS.get(name, 0.0) * elements
-        return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=exponentials, joined=joined)
-    return Step(alu=elements / 2 if name in _PAIRED else elements)
-
-
-def exponential_elements(op: ir.Operation, known: VisitedTiles) -> tuple[int, float]:
-    """The elements of an exponential that a thread has, and those of all threads."""
-    (result,) = op.results
-    return thread_elements(result.type), _computed_elements(result, known)
-
-
-def exponential_work(per_thread: int, elements: float, share: int, device: Device) -> Step:
-    """The work of an exponential of which polynomials compute `share` of POLYNOMIAL_PARTS."""
-    polynomials = polynomial_elements(per_thread, share, POLYNOMIAL_PARTS) / per_thread * elements
-    fma = FMA_OPERATIONS * polynomials
-    return Step(
-        exponentials=elements - polynomials,
-        fma=fma,
-        alu=ALU_OPERATIONS * polynomials,
-        joined=fma - fma / device.floats_per_instruction,
-    )
-
-
-def _is_flushed(op: ir.OpView) -> bool:
-    """Whether a function has the instruction that flushes subnormals, after a test of all arguments."""
-    if op.operation.name not in FLUSHED:
-        return False
-    type = op.operation.results[0].type
-    return isinstance(type.element_type, ir.F32Type) and thread_elements(type) >= LEAST_FLUSHED
-
-
-def _flush_test(elements: float, device: Device) -> Step:
-    """The comparisons of the arguments of a function that flushes if all results of a warp are normal."""
-    return Step(alu=elements / device.comparisons_per_instruction)
-
-
-def _position_mask(op: ir.OpView, elements: float, known: VisitedTiles) -> Step | None:
-    """The work on a mask that is made of bits of words; None for another operation."""
-    is_select = op.operation.name == "arith.select"
-    mask = op.operation.operands[0] if is_select else op.operation.results[0]
-    comparisons = position_comparisons(mask)
-    bounds = [_bounds(each, known) for each in comparisons]
-    if not bounds or elements < LEAST_BOUNDED_ELEMENTS * max(bounds):
-        return None
-    if is_select:
-        return Step(alu=(1 + _BIT_TEST_ALU) * elements)
-    if op.operation.name != "arith.cmpi":
-        return Step(alu=elements / _WORD_BITS)
-    return Step(alu=_WORD_ALU * elements / _WORD_BITS + _BOUND_ALU * bounds[0])
-
-
-def _bounds(comparison: ir.Operation, known: VisitedTiles) -> float:
-    """The bounds that threads compare numbers of elements with."""
-    numbers, bound = comparison.operands
-    return distinct_elements(bound if is_position(numbers) else numbers, known)
-
-
-def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
-    """The divisors of a division by reciprocals, of all threads; None for another operation."""
-    if op.operation.name != "arith.divf" or not isinstance(op.lhs.type.element_type, ir.F32Type):
-        return None
-    divisors = distinct_elements(op.rhs, known)
-    return divisors if executed_elements(op.lhs.type) >= LEAST_QUOTIENTS * divisors else None
-
-
-def _shared_division(elements: float, divisors: float, to_f16: bool, device: Device) -> Step:
-    """The float operations of an element are packed: its quotient, and half of one that tests it; others in threes."""
-    fma = 3.5 * elements
-    checks = 0.0 if to_f16 else (1 + 1 / device.comparisons_per_instruction) * elements
-    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
-    return Step(fma=fma, alu=checks, joined=fma - fma / device.floats_per_instruction) + per_divisor
 
 
 def l2_bytes_of_load(op: ir.OpView) -> float:
@@ -435,10 +219,10 @@ def _reduction(op: ir.OpView, device: Device) -> Step:
     in_registers = 2 ** sum(1 for basis in layout.register if basis[dimension])
     shuffled = bits * elements / in_registers
     body = next(iter(op.operation.regions[0].blocks[0].operations))
-    name, element = _function(body), source.element_type
+    name, element = function_of(body), source.element_type
     if name in _COMPARISONS and isinstance(element, ir.F32Type):
         elements /= device.comparisons_per_instruction
-    return _elementwise(name, elements, element, device) + Step(shuffles=shuffled, fma=shuffled)
+    return work_of_function(name, elements, element, device) + Step(shuffles=shuffled, fma=shuffled)
 
 
 def _matrix_by_warps(op: ir.OpView, device: Device) -> Step:

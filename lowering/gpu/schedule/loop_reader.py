@@ -24,9 +24,9 @@ from tilec.dialect.tile_gpu.memory import (
 )
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.loop_work import OVERLAPPED, is_barrier_step
 from tilec.lowering.gpu.cost.operation_cost import table_cost, thread_work, tile_bytes
-from tilec.lowering.gpu.cost.operation_work import VisitedTiles
 from tilec.lowering.gpu.ir.slots import fills_accumulator, handed_place
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.loop_parts import LoopPart, is_step

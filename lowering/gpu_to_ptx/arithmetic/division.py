@@ -169,7 +169,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> tuple[ir.
 
 
 def _vectors(name: str, offset: int, first: int, count: int, *, stores: bool) -> list[str]:
-    """The loads or stores of an array in local memory; the first element has the placeholder `$first`."""
+    """The loads or stores of an array in local memory, whose elements are operands `$first` and those that follow."""
     lines = []
     for start in range(0, count, _VECTOR):
         own = [f"${first + number}" for number in range(start, min(start + _VECTOR, count))]

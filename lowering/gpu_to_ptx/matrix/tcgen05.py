@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
+from tilec.dialect.tile_gpu.matrix import MAXIMUM_SHIFTS, Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
 from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
@@ -35,8 +35,8 @@ _ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
 _WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
 # The bit of the instruction descriptor for a sparse lhs (PTX ISA 9.7.16.4.2).
 _SPARSE = 1 << 2
-# PTX ISA 9.7.16.4.2 and 9.7.16.4.3: the shifts that bits 31:30 allow, and their place in the upper word of a mask.
-_MAXIMUM_SHIFTS, _SHIFT_OF_MASK = (0, 8, 16, 32), 24
+# PTX ISA 9.7.16.4.3: the place of a shift in the upper word of a mask.
+_SHIFT_OF_MASK = 24
 # PTX ISA 9.7.16.10.9.3: the buffers that keep operand B of tcgen05.mma.ws, one for each step along K.
 _COLLECTORS = 4
 
@@ -65,7 +65,7 @@ def _weight_stationary_mma(lowering: Lowering, op: Tcgen05MmaOp) -> None:
     bits = instruction_descriptor(formats, str(buffer.element), columns, rows, *mn_major)
     more_rows = op.lhs.type.shape[0] - rows
     # All multiplies of a run allow the shift of its last rows.
-    maximum = sum(most < more_rows for most in _MAXIMUM_SHIFTS[:-1])
+    maximum = sum(most < more_rows for most in MAXIMUM_SHIFTS[:-1])
     instruction = b.compute(f"mov.b32 $0, 0x{bits | maximum << 30:08x};", b.i32)
     lhs_start = descriptor(lowering, lowering.scalar(op.lhs), lhs, TCGEN05_DESCRIPTOR)
     rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
@@ -104,8 +104,9 @@ def _collector_usage(op: Tcgen05MmaOp) -> str | None:
 
 def _reads_alike(first: Tcgen05MmaOp, second: Tcgen05MmaOp) -> bool:
     """Whether two multiplies read the same columns of one lhs as operand B."""
-    kinds = {(op.lhs, op.first, op.depth, op.kind, op.accumulator.type.shape[0]) for op in (first, second)}
-    return len(kinds) == 1 and first.accumulator.type.is_transposed
+    both = (first, second)
+    read = {(op.lhs, op.first, op.depth, op.kind, op.accumulator.type.shape[0]) for op in both}
+    return len(read) == 1 and all(op.accumulator.type.is_transposed for op in both)
 
 
 def _steps(op: Tcgen05MmaOp, steps: int) -> range:

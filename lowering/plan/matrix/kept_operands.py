@@ -16,7 +16,7 @@ from math import prod
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_in, operations_named
+from tilec.dialect.walk import operations_in
 from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.model.constants import device_of
@@ -29,7 +29,7 @@ from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_mul
 from tilec.lowering.plan.matrix.row_loads import slot_bytes
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop, is_product
+from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop, is_product, matrix_multiplies
 from tilec.lowering.tile.expand.widen_operands import is_widened
 from tilec.lowering.tile_to_gpu.access.alignment import (
     VECTOR_BYTES,
@@ -63,7 +63,7 @@ def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
     """The room for such operands; None if a module has none, or tensor memory has no columns for them."""
     kept = _operands_to_keep(module, target)
     columns, slots = sum(map(_operand_columns, kept.values())), _columns_of_slots(module)
-    multiplies = [op for op in operations_named(module, PLAIN_MULTIPLIES) if op.acc.type.rank == 2]
+    multiplies = matrix_multiplies(module)
     used = sum(accumulator_columns(op) for op in multiplies if not is_product(op.acc))
     if not kept or used + columns > target.tensor_memory_columns:
         return None
@@ -94,8 +94,8 @@ def _operands_to_keep(module: ir.Module, target: Target) -> dict[ir.Operation, T
     if accumulates_in_registers(target):
         return {}
     blocks = defaultdict[ir.Block, list[ir.OpView]](list)
-    for op in operations_named(module, PLAIN_MULTIPLIES):
-        if op.acc.type.rank == 2 and in_loop(op):
+    for op in matrix_multiplies(module):
+        if in_loop(op):
             blocks[op.operation.block].append(op)
     bound = (found for found in blocks.values() if _is_bound_by_port(found, target))
     tiles = dict(each for found in bound for each in _left_tiles(found))
@@ -106,8 +106,8 @@ def _operands_to_keep(module: ir.Module, target: Target) -> dict[ir.Operation, T
 def _columns_of_slots(module: ir.Module) -> int:
     """The most columns of the accumulators that an iteration of a loop starts from zero."""
     columns = defaultdict[ir.Block, int](int)
-    for op in operations_named(module, PLAIN_MULTIPLIES):
-        if op.acc.type.rank == 2 and in_loop(op) and is_zero(op.acc):
+    for op in matrix_multiplies(module):
+        if in_loop(op) and is_zero(op.acc):
             columns[op.operation.block] += accumulator_columns(op)
     return max(columns.values(), default=0)
 

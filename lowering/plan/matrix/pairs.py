@@ -15,7 +15,7 @@ from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import allows_tma
 from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import accumulators
@@ -24,7 +24,7 @@ from tilec.lowering.plan.matrix.row_loads import has_known_control, has_known_po
 from tilec.lowering.plan.matrix.scale_factors import scale_columns
 from tilec.lowering.plan.matrix.unit_choice import matrix_types, unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES, matrix_multiplies
 from tilec.lowering.tile_to_gpu.access.image_run import ImageRun, image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, tensor_map_for
@@ -92,8 +92,7 @@ def mark_narrow_pairs(entry: ir.OpView) -> None:
 
 
 def _multiplies(entry: ir.OpView) -> list[ir.OpView]:
-    found = operations_named(entry, DIVISIBLE_MULTIPLIES)
-    return [op for op in found if op.acc.type.rank == 2]
+    return matrix_multiplies(entry, DIVISIBLE_MULTIPLIES)
 
 
 def has_columns_of_pair(op: ir.OpView) -> bool:

@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import most_shifted_rows
+from tilec.dialect.tile_gpu.matrix import MAXIMUM_SHIFTS, most_shifted_rows
+from tilec.dialect.tile_gpu.shifted_rows import MOST_OF_SPAN
 from tilec.dialect.tilex.im2col_type import STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_named, users_of
 from tilec.lowering.plan.matrix.operand_source import is_rounded_by_tma, operand_source
@@ -41,8 +42,6 @@ _CONVERSION = "cuda_tile.ftof"
 _OTHER_USE = "only left operands of matrix multiplies in the loop or branch of the load share a run of pixels"
 # PTX ISA 5.5.5.1: the pixels that im2col::w::128 adds after each 32.
 _MOST_NEW_PIXELS = 30
-# PTX ISA 9.7.16.4.2 and 9.7.16.4.3: the shifts that an instruction descriptor allows, and the longest span of a mask.
-_SHIFTS, _MOST_OF_SPAN = (0, 8, 16, 32), 256
 
 
 @dataclass(frozen=True)
@@ -249,7 +248,7 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     if more > most:
         return f"window: expected at most {most + 1} taps along W in a run, got {more + 1}"
     # The rows of the buffer are a multiple of the eight after which its swizzle repeats.
-    halo = -(-more // 2) * 2 if in_tensor_memory else next(shift for shift in _SHIFTS if shift >= more)
+    halo = -(-more // 2) * 2 if in_tensor_memory else next(shift for shift in MAXIMUM_SHIFTS if shift >= more)
     # The walk may start before a row of an image, and not after it: an offset moves its pixels there.
     before, after = min(row.distances[first], 0), max(row.distances[first], 0)
     offset = after * stride + row.remainders[first]
@@ -268,9 +267,9 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     start = before * stride + type.lower[-1]
     skipped = _skipped(row.distances[tap], outputs)
     padded = 0 if skipped is None else skipped[1] - skipped[0]
-    if not in_tensor_memory and padded and not all(0 < span <= _MOST_OF_SPAN for span in (padded, outputs - padded)):
+    if not in_tensor_memory and padded and not all(0 < span <= MOST_OF_SPAN for span in (padded, outputs - padded)):
         found = f"{padded} of the {outputs} output pixels of a row read padding at tap {tap}"
-        return f"array and padding: a mask has spans of 1 to {_MOST_OF_SPAN} pixels, and {found}"
+        return f"array and padding: a mask has spans of 1 to {MOST_OF_SPAN} pixels, and {found}"
     return StationaryTile(load, map, fields(map.swizzle), first, moves, start, offset, halo, outputs, skipped)
 
 

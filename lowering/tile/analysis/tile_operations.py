@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, operations_named
 
 _DIALECTS = ("cuda_tile.", "tilex.")
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
@@ -54,6 +54,11 @@ def is_elementwise(op: ir.OpView) -> bool:
 def is_product(value: ir.Value) -> bool:
     """Whether a value is the result of a matrix multiply."""
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name in MULTIPLIES
+
+
+def matrix_multiplies(root: ir.Module | ir.OpView, names: Collection[str] = PLAIN_MULTIPLIES) -> list[ir.OpView]:
+    """The multiplies with one of these full names whose tiles have rank 2, in program order."""
+    return [op for op in operations_named(root, names) if op.acc.type.rank == 2]
 
 
 def is_tile(value: ir.Value) -> bool:
