@@ -147,6 +147,25 @@ def test_kernel_that_cannot_take_over_blocks(kernel, signature, target, reason):
     assert plain.ptx == hinted.ptx
 
 
+ALLOCATES = """entry @k(%p: tile<ptr<i32>>) {
+  %i, %j, %k = get_tile_block_id : tile<i32>
+  %a = alloca num_elem = 4, alignment = 16 : tile<ptr<i32>>
+  %t = store_ptr_tko weak %a, %i : tile<ptr<i32>>, tile<i32> -> token
+  %x, %u = load_ptr_tko weak %a token=%t : tile<ptr<i32>> -> tile<i32>, token
+  %v = store_ptr_tko weak %p, %x : tile<ptr<i32>>, tile<i32> -> token
+  return
+}"""
+
+
+def test_kernel_that_allocates_memory_does_not_take_over_blocks():
+    compiled = ct.compile(ALLOCATES, target=TARGET, hints=HINT, stop="ptx")
+    (remark,) = [each for each in compiled.remarks if each.topic == "hint"]
+    reason = "the block allocates memory, which lives until the kernel ends"
+    assert remark.message == f"persistent=on is not followed: {reason}"
+    assert remark.location is not None and remark.location.line == 3
+    assert "clusterlaunchcontrol" not in compiled.ptx
+
+
 @pytest.mark.parametrize("kernel", [kernels.product, kernels.split_depth])
 def test_kernel_without_the_hint_requests_nothing(kernel):
     signature = ARRAYS.replace("C: f16", "C: f32") if kernel is kernels.split_depth else ARRAYS
