@@ -283,9 +283,10 @@ def test_the_result_is_an_operand_of_another_multiply(warps: int) -> None:
 
 MASK = re.compile(r"mov\.b64 (%rd\d+), \{%r\d+, %r\d+\};")
 MASKED = re.compile(r"(tcgen05\.mma\.ws[^;]*%p\d+), %rd\d+;")
-# The bits of each group of lanes: one more or less in the start, the other span first; zero and used spans of one more.
+# Bits of a mask. Of each group of lanes: the lowest bit of its start, and which span is first. Then the lowest bits of
+# the lengths of both spans.
 FIELDS = [bit for group in range(4) for bit in (8 * group, 32 + group)] + [40, 48]
-# Whether the mask counts, and its shift.
+# The bits that enable the mask and shift it.
 OTHERS = [39, 56, 57]
 
 
