@@ -253,7 +253,8 @@ WORD = re.compile(r"vote\.sync\.ballot\.b32 (%r\d+), %p\d+, 0xffffffff;")
 def changed(ptx: str) -> Iterator[tuple[str, str]]:
     """The PTX without each of the instructions that move rows, or with each word of skipped rows empty or changed.
 
-    A multiply does not move rows, or the last one of a tap moves them, too; after those of the last tap none are read.
+    Each of the eight multiplies of the first two taps moves rows if it did not, and no rows if it did. After the last
+    tap, no multiply reads the rows.
     """
     for name, pattern in INSTRUCTIONS.items():
         for found in pattern.finditer(ptx):

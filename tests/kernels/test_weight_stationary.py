@@ -230,7 +230,7 @@ def three_taps(X, F, Y):
 
 @ct.kernel
 def two_halves(X, F, Y):
-    """The filters of the result are stored in two parts, which are other lanes of the sums."""
+    """The result is stored in two parts of its filters, which are in different lanes of the sums."""
     images = ct.im2col_view(X, window=3, padding=1, tile=(64, 64), mode="weights")
     result, total = ct.im2col_view(Y, window=1, tile=(64, 32)), ct.zeros((64, 64), Y.dtype)
     for s in range(3):
@@ -267,7 +267,7 @@ def two_layers(X, F, G, Y):
 
 @pytest.mark.parametrize("warps", [4, 8])
 def test_the_result_is_an_operand_of_another_multiply(warps: int) -> None:
-    """The columns of the sums are in lanes, and the rows of the operand are: threads exchange them."""
+    """Lanes have columns of the sums, but rows of the operand: threads exchange the elements."""
     random = np.random.default_rng(8)
     x, f, g = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((9, 13, 64), (3, 64, 64), (64, 256)))
     exact = conv_forward(x, f.transpose(2, 0, 1), stride=1, dilation=1, padding=1) @ g.astype(np.float64)
