@@ -65,6 +65,11 @@ def unsigned(array: np.ndarray) -> np.ndarray:
     return array.view(np.uint8) if array.dtype == np.bool_ else array.view(f"u{array.itemsize}")
 
 
+def wrapped(number: int, bits: int) -> int:
+    """The signed integer of this size with the same low bits."""
+    return (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+
+
 def high_product(left: np.ndarray, right: np.ndarray) -> np.ndarray:
     """The upper half of the unsigned product of twice the width."""
     bits = 8 * left.itemsize

@@ -9,7 +9,7 @@ from math import prod
 from typing import TYPE_CHECKING
 
 import numpy as np
-from elements import ELEMENTS, unsigned
+from elements import ELEMENTS, unsigned, wrapped
 from program_text import Shape, Value
 from random_memory import loaded, store
 from random_movement import reshaped
@@ -74,7 +74,7 @@ def _chain(build: Builder, element: str, shape: Shape, steps: int) -> Value:
     bits = ELEMENTS[element].bits
     if kind == "centered":
         kept = min(bits, source.choice((4, 8, 8)))
-        return _sum(build, build.masked(number, _signed((1 << kept) - 1, bits)), -(1 << kept - 1))
+        return _sum(build, build.masked(number, wrapped((1 << kept) - 1, bits)), -(1 << kept - 1))
     if kind == "part":
         # Some bits and their sign, from any position.
         kept = min(bits, source.choice((4, 8, 8, source.randrange(1, bits + 1))))
@@ -86,7 +86,7 @@ def _chain(build: Builder, element: str, shape: Shape, steps: int) -> Value:
         return _sum(build, number, source.choice((1, 8, -8, 100, 120, source.randrange(-140, 140))))
     if kind == "mask":
         low = (1 << min(bits, source.choice((4, 7, 8, 8, source.randrange(1, bits + 1))))) - 1
-        return build.masked(number, _signed(source.choice((low, low, low, source.getrandbits(bits))), bits))
+        return build.masked(number, wrapped(source.choice((low, low, low, source.getrandbits(bits))), bits))
     name, function = source.choice(
         (("shli", np.left_shift), ("shri signed", np.right_shift), ("shri unsigned", _logical_shift))
     )
@@ -106,13 +106,9 @@ def _amounts(build: Builder, element: str, shape: Shape) -> Value:
 
 def _sum(build: Builder, number: Value, added: int) -> Value:
     bits = ELEMENTS[number.element].bits
-    constant = build.constant(number.element, _signed(added, bits), number.shape)
+    constant = build.constant(number.element, wrapped(added, bits), number.shape)
     name, function = build.source.choice((("addi", np.add), ("addi", np.add), ("subi", np.subtract)))
     return build.binary(name, number, constant, function)
-
-
-def _signed(number: int, bits: int) -> int:
-    return (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
 
 
 def _logical_shift(numbers: np.ndarray, amounts: np.ndarray) -> np.ndarray:

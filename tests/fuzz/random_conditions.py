@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from elements import ELEMENTS, INTEGERS, unsigned
+from elements import ELEMENTS, INTEGERS, unsigned, wrapped
 from program_text import Value
 from random_integers import DIVISIONS, PREDICATES
 
@@ -25,8 +25,8 @@ class Counter:
     @staticmethod
     def of(value: Value, numbers: Sequence[int]) -> Counter:
         bits = ELEMENTS[value.element].bits
-        wrapped = [number % 2**bits for number in numbers]
-        return Counter(value, np.array(wrapped, object).astype(f"u{bits // 8}").view(ELEMENTS[value.element].dtype))
+        array = np.array([wrapped(number, bits) for number in numbers], object)
+        return Counter(value, array.astype(ELEMENTS[value.element].dtype))
 
 
 def counter_condition(build: Builder) -> Value:
@@ -93,7 +93,7 @@ def _step(build: Builder, value: Value, numbers: np.ndarray) -> tuple[Value, np.
     else:
         name, function = source.choice((("addi {0}, {1}", np.add), ("subi {0}, {1}", np.subtract)))
         number = source.choice((1, -1, 3, -5, 100, 2 ** (bits - 1) - 3, -(2 ** (bits - 1))))
-    number = (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    number = wrapped(number, bits)
     other = _scalar(build, element, number)
     if source.random() < 0.4:
         swapped = lambda a, b: function(b, a)  # noqa: E731
@@ -121,6 +121,5 @@ def _computed(
 
 def _scalar(build: Builder, element: str, number: int) -> Value:
     """A number as a constant or an argument."""
-    bits = ELEMENTS[element].bits
-    wrapped = (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
-    return (build.constant if build.source.random() < 0.6 else build.argument)(element, wrapped)
+    define = build.constant if build.source.random() < 0.6 else build.argument
+    return define(element, wrapped(number, ELEMENTS[element].bits))

@@ -7,7 +7,7 @@ from random import Random
 
 import numpy as np
 from compiler_settings import random_omissions
-from elements import ELEMENTS, INTEGERS, NARROW
+from elements import ELEMENTS, INTEGERS, NARROW, wrapped
 from program_text import Block, EarlyExit, Environment, Program, Region, Shape, Step, Value, tile_type
 from random_bits import store_bits
 from random_conditions import Counter, counter_condition
@@ -163,8 +163,7 @@ def loop_bounds(build: Builder, element: str, is_unsigned: bool, iterations: int
 
 def scalar_of(build: Builder, element: str, number: int) -> Value:
     """A number as a constant, an argument, or a load."""
-    bits = ELEMENTS[element].bits
-    signed = (number + 2 ** (bits - 1)) % 2**bits - 2 ** (bits - 1)
+    signed = wrapped(number, ELEMENTS[element].bits)
     kind = build.source.randrange(4)
     if kind == 0:
         array = np.full((1,), signed, ELEMENTS[element].dtype)

@@ -51,7 +51,7 @@ def _shared_shapes(shape: Shape) -> list[Shape]:
 
 
 def _exponentials(build: Builder, shape: Shape) -> Value:
-    """2**x of integers and infinities, which all methods of computing it represent exactly."""
+    """2**x of integers and special numbers, for which all methods of computing it are exact."""
     source = build.source
     low, high = source.choice(((-20, 5), (-126, 127), (-126, 127), (-160, 135), (-300, 300)))
     numbers = build.arrays.integers(low, high + 1, shape).astype(np.float32)
@@ -65,7 +65,7 @@ def _exponentials(build: Builder, shape: Shape) -> Value:
         return np.where(exact < 2.0**-126, np.float32(0), exact) if flushes else exact
 
     text = f"exp2 {{0}}{' flush_to_zero' if flushes else ''} : {exponents.type}"
-    # Many of them take longer than the loads of an iteration.
+    # Six exponentials take longer than the loads of an iteration.
     for added in range(source.choice((1, 1, 6)) if len(build.blocks) > 1 else 1):
         sums = exponents
         if added:

@@ -34,4 +34,9 @@ tile_gpu.kernel @channels(%n: i32) target "sm_100a" warps 4 {
   tile_gpu.put_commit %c : channel<[]>
 }
 
+// CHECK: tile_gpu.kernel @strided
+// CHECK-NOT: claim_block
+// CHECK: tile_gpu.kernel @waits
+// CHECK-NOT: claim_block
+// CHECK: tile_gpu.kernel @channels
 // CHECK-NOT: claim_block

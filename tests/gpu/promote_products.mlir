@@ -1,7 +1,7 @@
 // RUN: tilec opt %s --passes order-steps --target sm_90a
 // A thread has 128 registers of the first product, beside as many of the accumulator: the multiply adds it in parts of its columns, and
-// threads convert and store the elements of lhs in turn. The second product has 64 registers and stays; so does the third, of which the
-// factor is known only after the multiply.
+// threads convert and store the elements of lhs in turn. The second product has 64 registers and stays; so does the third, whose factor is
+// known only after the multiply.
 
 #d = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64)(0,128) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x256"
 #e = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x128"

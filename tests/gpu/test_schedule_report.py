@@ -188,7 +188,8 @@ def test_roles_of_one_loop_are_one_problem(target: str) -> None:
     assert set(report.loop.roles) == {*computing, "load", *(["mma"] if target == "sm_100a" else [])}
     assert report.answer is not None and report.attained is not None
     assert verify(problem, report.answer.schedule) == []
-    # Iterations of the steady state may differ, as those of no schedule do.
+    # All iterations of a schedule are equal. The iterations of the present order may differ, and their mean may be
+    # shorter: on sm_100a 1245 cycles, and 1276 by the schedule.
     assert report.answer.bound.interval <= report.attained
     assert report.answer.bound.interval <= report.answer.schedule.interval <= 1.03 * report.attained
 

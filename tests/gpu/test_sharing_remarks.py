@@ -90,6 +90,9 @@ WITHOUT_PAIRS = {
         ("128x256xf32", "128x16xf32"),
         ("box [64, 64] swizzle 128B", "box [16, 64] swizzle 32B"),
     ],
+    "the rows of a left operand move in tensor memory, which is done in each block": [
+        (MULTIPLY, MULTIPLY.replace("accumulate %yes", "accumulate %yes skip [%n, %n, %n, %n]")),
+    ],
     "the right operand is not loaded by TMA": [
         (CHANNEL_B, CHANNEL_B.replace("producer tma", "producer threads")),
         (LOAD_B, ""),

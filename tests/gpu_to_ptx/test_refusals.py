@@ -23,6 +23,7 @@ HEAD = """#line = "register=none lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"
 !bytes = tensor<128xi8, #line>
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
+!numbers = tensor<128xi32, #line>
 !nibbles = buffer<128xi4, shared, contiguous=0 swizzle=none>
 tile_gpu.kernel @k(%p: i64, %n: i32) target "TARGET" warps 4 {
 %x = arith.constant dense<0.0> : !t
@@ -30,6 +31,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "TARGET" warps 4 {
 %e = arith.constant dense<1> : tensor<128xi4, #line>
 %f = arith.constant dense<1.0> : tensor<128xf32, #line>
 %q = arith.constant dense<0> : tensor<128x64xi64, #columns>
+%numbers = arith.constant dense<0> : !numbers
 %words = arith.constant dense<0> : tensor<128x4xi32, #words>
 %s = arith.constant dense<0.0> : !s
 %c = tile_gpu.shared : !c
@@ -75,6 +77,9 @@ REFUSALS = {
     ),
     "%r = tile_gpu.load_shared %w : !nibbles -> tensor<128xi4, #line>": (
         "'tile_gpu.load_shared': expected a thread to hold 2 successive elements along 0, got 'register=none"
+    ),
+    "%r = tile_gpu.load_shared_rows %a rows %numbers from 0 : !a, !numbers -> tensor<128x64xf16, #rows>": (
+        "'tile_gpu.load_shared_rows': expected the numbers of rows in layout 'register=(0)(0)(0)(0)(0)(0) lane=(1)"
     ),
     "tile_gpu.copy_global %q -> %a vector 8 : tensor<128x64xi64, #columns> -> !a": (
         "'tile_gpu.copy_global': expected 8 successive registers of a thread to be adjacent in memory"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
+from itertools import product, starmap
 from typing import Any
 
 import convolution_kernels
@@ -56,6 +57,15 @@ PARAMETERS: dict[str, tuple[Any, ...]] = {
     "extents": ("dynamic", "static", "images"),
     "by_filter": (False, True),
     "persistent": (False, True),
+}
+# Of cases in which one copy has the pixels of all taps along W.
+RUN_PARAMETERS: dict[str, tuple[Any, ...]] = PARAMETERS | {
+    "padding": ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4), (3, 3), (-1, 2)),
+    "outer_outputs": (1, 2),
+    "images": (1, 3, 9),
+    "channels": (8, 16, 24, 40, 72),
+    "layout": ("contiguous", "padded", "gaps", "permuted"),
+    "extents": ("static", "images"),
 }
 
 
@@ -162,6 +172,17 @@ def is_possible(row: Mapping[str, Any]) -> bool:
     # Modes along W have no swizzle of 32 bytes (PTX ISA 5.5.5), and w128 has 128 pixels.
     row_bytes = row.get("channel_tile", 128) * np.dtype(KINDS[row.get("kind", "tf32")]).itemsize
     return row_bytes >= 64 and (mode == "w" or row.get("pixel_tile", 128) == 128)
+
+
+def has_whole_rows(row: Mapping[str, Any], parameters: Mapping[str, Sequence[Any]]) -> bool:
+    """Whether rows of images may have the stride times as many pixels as there are output pixels."""
+    names = ("window", "padding", "stride", "dilation")
+    return any(starmap(_is_whole, product(*([row[name]] if name in row else parameters[name] for name in names))))
+
+
+def _is_whole(window: int, padding: tuple[int, int], stride: int, dilation: int) -> bool:
+    """Whether `stride` divides the width of images. With a stride above 1, images have a pixel that no window reads."""
+    return sum(padding) == (window - 1) * dilation + 1 - stride + (stride > 1)
 
 
 def covering_cases(

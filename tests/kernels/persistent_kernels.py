@@ -22,13 +22,17 @@ def count_all(runs):
     ct.atomic_add(runs, 0, 1, memory_order=RELAXED)
 
 
-@ct.kernel
-def product(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
-    i, j = ct.bid(0), ct.bid(1)
+def store_product(A, B, C, i, j, TM, TN, TK):
+    """Stores a tile of the product of two matrices."""
     total = ct.zeros((TM, TN), ct.float32)
     for k in range(ct.num_tiles(A, 1, (TM, TK))):
         total = ct.mma(ct.load(A, (i, k), (TM, TK)), ct.load(B, (k, j), (TK, TN)), total)
     ct.store(C, (i, j), total.astype(C.dtype))
+
+
+@ct.kernel
+def product(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
+    store_product(A, B, C, ct.bid(0), ct.bid(1), TM, TN, TK)
 
 
 @ct.kernel
@@ -38,6 +42,20 @@ def softmax(X, Y, TM: ct.Constant[int], TN: ct.Constant[int]):
     ct.store(Y, (ct.bid(0), 0), (powers / ct.sum(powers, axis=1, keepdims=True)).astype(Y.dtype))
 
 
+def load_rows(X, head, i, rows, D):
+    """Rows of the matrix of a head."""
+    return ct.load(X, (head, i, 0), (1, rows, D)).reshape((rows, D))
+
+
+def with_scores(scores, V, head, j, largest, total, output):
+    """The maximum, the sum of the weights and the output of each row, with the scores of tile j of the keys."""
+    new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
+    powers, factor = ct.exp2(scores - new), ct.exp2(largest - new)
+    total = total * factor + ct.sum(powers, 1, keepdims=True)
+    values = load_rows(V, head, j, scores.shape[1], output.shape[1])
+    return new, total, ct.mma(powers.astype(V.dtype), values, output * factor)
+
+
 @ct.kernel
 def attention(Q, K, V, lengths, out, scale: float, TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]):
     """Causal attention with as many keys as the head has: blocks without a query of the head end at once."""
@@ -45,21 +63,16 @@ def attention(Q, K, V, lengths, out, scale: float, TM: ct.Constant[int], TN: ct.
     length = ct.load(lengths, (head,), (1,)).item()
     if i * TM >= length:
         return
-    query = ct.load(Q, (head, i, 0), (1, TM, D)).reshape((TM, D))
+    query = load_rows(Q, head, i, TM, D)
     largest, total = ct.full((TM, 1), -math.inf, ct.float32), ct.zeros((TM, 1), ct.float32)
     output = ct.zeros((TM, D), ct.float32)
     rows = (i * TM + ct.arange(TM, dtype=ct.int32)).reshape((TM, 1))
     for j in range(ct.cdiv(ct.minimum((i + 1) * TM, length), TN)):
-        keys = ct.load(K, (head, j, 0), (1, TN, D)).reshape((TN, D))
+        keys = load_rows(K, head, j, TN, D)
         scores = ct.mma(query, ct.transpose(keys), ct.zeros((TM, TN), ct.float32)) * scale
         columns = (j * TN + ct.arange(TN, dtype=ct.int32)).reshape((1, TN))
         scores = ct.where((columns <= rows) & (columns < length), scores, -math.inf)
-        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        powers, factor = ct.exp2(scores - new), ct.exp2(largest - new)
-        total = total * factor + ct.sum(powers, 1, keepdims=True)
-        values = ct.load(V, (head, j, 0), (1, TN, D)).reshape((TN, D))
-        output = ct.mma(powers.astype(V.dtype), values, output * factor)
-        largest = new
+        largest, total, output = with_scores(scores, V, head, j, largest, total, output)
     ct.store(out, (head, i, 0), (output / total).astype(out.dtype).reshape((1, TM, D)))
 
 
@@ -67,18 +80,13 @@ def attention(Q, K, V, lengths, out, scale: float, TM: ct.Constant[int], TN: ct.
 def chains(Q, K, V, lengths, out, scale: float, TM: ct.Constant[int], TN: ct.Constant[int], D: ct.Constant[int]):
     """Attention to all keys, whose tiles of 256 rows are two chains of multiplies."""
     i, head = ct.bid(0), ct.bid(1)
-    query = ct.load(Q, (head, i, 0), (1, TM, D)).reshape((TM, D))
+    query = load_rows(Q, head, i, TM, D)
     largest, total = ct.full((TM, 1), -math.inf, ct.float32), ct.zeros((TM, 1), ct.float32)
     output = ct.zeros((TM, D), ct.float32)
     for j in range(ct.cdiv(K.shape[1], TN)):
-        keys = ct.load(K, (head, j, 0), (1, TN, D)).reshape((TN, D))
+        keys = load_rows(K, head, j, TN, D)
         scores = ct.mma(query, ct.transpose(keys), ct.zeros((TM, TN), ct.float32)) * scale
-        new = ct.maximum(largest, ct.max(scores, 1, keepdims=True))
-        powers, factor = ct.exp2(scores - new), ct.exp2(largest - new)
-        total = total * factor + ct.sum(powers, 1, keepdims=True)
-        values = ct.load(V, (head, j, 0), (1, TN, D)).reshape((TN, D))
-        output = ct.mma(powers.astype(V.dtype), values, output * factor)
-        largest = new
+        largest, total, output = with_scores(scores, V, head, j, largest, total, output)
     ct.store(out, (head, i, 0), (output / total).astype(out.dtype).reshape((1, TM, D)))
 
 
@@ -87,11 +95,7 @@ def strided(A, B, C, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant
     """Computes all of its tiles in a loop of its own."""
     columns = ct.cdiv(B.shape[1], TN)
     for tile in range(ct.bid(0), ct.cdiv(A.shape[0], TM) * columns, ct.num_blocks(0)):
-        i, j = tile // columns, tile % columns
-        total = ct.zeros((TM, TN), ct.float32)
-        for k in range(ct.num_tiles(A, 1, (TM, TK))):
-            total = ct.mma(ct.load(A, (i, k), (TM, TK)), ct.load(B, (k, j), (TK, TN)), total)
-        ct.store(C, (i, j), total.astype(C.dtype))
+        store_product(A, B, C, tile // columns, tile % columns, TM, TN, TK)
 
 
 @ct.kernel

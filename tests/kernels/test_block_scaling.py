@@ -411,7 +411,8 @@ def check_every_magnitude(element: type, rows: int, columns: int, target: str) -
     with np.errstate(over="ignore", under="ignore"):
         factors = a.factors.astype(np.float64) * b.factors.astype(np.float64).T
         exact = (a.values @ b.values.T * factors).astype(np.float32)
-    assert np.isnan(exact).any() and np.isinf(exact).any() and (0 < abs(exact)).any()
+    assert np.isnan(exact).any() and np.isinf(exact).any()
+    assert ((0 < np.abs(exact)) & (np.abs(exact) < 2.0**-126)).any()
     # A sum of products beyond float32 is zero.
     assert ((a.values @ b.values.T == 0) & (factors > 2.0**130)).any()
     args = arguments(form, a, b, (rows, columns, 32))

@@ -1,4 +1,4 @@
-"""Results that are stored in slices, from an accumulator that is read before another multiply: threads exchange none.
+"""Threads exchange no columns of an accumulator that they read before another multiply, and store in slices.
 
 Chunks of linear attention: operands are small integers, so that every sum is exact.
 """

@@ -20,15 +20,20 @@ ZERO = ct.PaddingMode.ZERO
 TYPES = {"float16": np.float16, "float8_e4m3fn": ml_dtypes.float8_e4m3fn}
 
 
+def with_keys(total, q, K, V, j, limit, width, keys):
+    """The weights of the keys of tile j, which are clipped products, and the sum with the products of their values."""
+    k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+    scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+    weights = ct.minimum(ct.maximum(scores, -limit), limit).astype(V.dtype)
+    return weights, ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+
+
 @ct.kernel
 def chain(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
     q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
     total = ct.zeros((128, width), ct.float32)
     for j in range(ct.num_tiles(K, 0, (keys, width))):
-        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
-        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
-        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
-        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+        _, total = with_keys(total, q, K, V, j, 2.0, width, keys)
     ct.store(Y, (ct.bid(0), 0), total)
 
 
@@ -38,15 +43,9 @@ def twice(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
     q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
     total = ct.zeros((128, width), ct.float32)
     for j in range(ct.bid(0) + 1):
-        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
-        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
-        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
-        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+        _, total = with_keys(total, q, K, V, j, 2.0, width, keys)
     for j in range(ct.bid(0)):
-        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
-        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
-        weights = ct.minimum(ct.maximum(scores, -1.0), 1.0).astype(V.dtype)
-        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+        _, total = with_keys(total, q, K, V, j, 1.0, width, keys)
     ct.store(Y, (ct.bid(0), 0), total)
 
 
@@ -56,10 +55,7 @@ def also_right(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
     q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
     total = ct.zeros((128, width), ct.float32)
     for j in range(ct.num_tiles(K, 0, (keys, width))):
-        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
-        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
-        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
-        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+        weights, total = with_keys(total, q, K, V, j, 2.0, width, keys)
         total = ct.mma(weights, q, total)
     ct.store(Y, (ct.bid(0), 0), total)
 

@@ -26,7 +26,7 @@ SAME_POSITION = re.compile(r"@%p\d+ clusterlaunchcontrol\.query_cancel\.get_firs
 
 
 def faults(ptx: str) -> Iterator[tuple[str, str]]:
-    """The PTX without one instruction, and what that is."""
+    """The name of an instruction, and the PTX without it."""
     for name, pattern in {
         "wait": WAIT, "request": REQUEST, "expected bytes": EXPECTED, "position": SAME_POSITION
     }.items():  # fmt: skip

@@ -8,19 +8,19 @@ from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
-from itertools import product, starmap
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import numpy as np
 import pytest
 from compare import SEEDS, backends
 from convolution_cases import (
-    PARAMETERS,
+    RUN_PARAMETERS,
     Case,
     Problem,
     assert_exact_everywhere,
     covering_cases,
+    has_whole_rows,
     integer_problem,
     is_possible,
     kernel_of,
@@ -36,33 +36,17 @@ from tilec.runtime.simulate import Settings, simulate
 
 COUNT = 120
 ALLOWED = {"allow_unconfirmed": True}
-STATIONARY: dict[str, tuple[Any, ...]] = PARAMETERS | {
+STATIONARY: dict[str, tuple[Any, ...]] = RUN_PARAMETERS | {
     "mode": ("stationary",),
     "window": (1, 2, 3, 4, 5),
-    "stride": (1, 2, 3),
-    "dilation": (1, 2, 3),
-    "padding": ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4), (3, 3), (-1, 2)),
     "outputs": (1, 5, 11, 23, 57, 130),
-    "outer_outputs": (1, 2),
-    "images": (1, 3, 9),
-    "channels": (8, 16, 24, 40, 72),
     "pixel_tile": (128,),
-    "layout": ("contiguous", "padded", "gaps", "permuted"),
-    "extents": ("static", "images"),
 }
 
 
-def is_whole(window: int, padding: tuple[int, int], stride: int, dilation: int) -> bool:
-    """Whether `stride` divides the width of images. With a stride above 1, images have a pixel that no window reads."""
-    return sum(padding) == (window - 1) * dilation + 1 - stride + (stride > 1)
-
-
-def is_stationary(row: dict[str, Any]) -> bool:
-    """Rows of images have the stride times as many pixels as there are output pixels."""
-    choices = [[row[name]] if name in row else STATIONARY[name] for name in ("window", "padding", "stride", "dilation")]
-    if not any(starmap(is_whole, product(*choices))):
-        return False
-    return is_possible({"mode": "stationary", "kind": "f16", "layout": "contiguous"} | row)
+def is_stationary(row: Mapping[str, Any]) -> bool:
+    needed = {"mode": "stationary", "kind": "f16", "layout": "contiguous", **row}
+    return has_whole_rows(row, STATIONARY) and is_possible(needed)
 
 
 CASES = covering_cases(COUNT, STATIONARY, is_stationary)
@@ -269,7 +253,8 @@ WORD = re.compile(r"vote\.sync\.ballot\.b32 (%r\d+), %p\d+, 0xffffffff;")
 def changed(ptx: str) -> Iterator[tuple[str, str]]:
     """The PTX without each of the instructions that move rows, or with each word of skipped rows empty or changed.
 
-    A multiply does not move rows, or the last one of a tap moves them, too; after those of the last tap none are read.
+    Each of the eight multiplies of the first two taps moves rows if it did not, and no rows if it did. After the last
+    tap, no multiply reads the rows.
     """
     for name, pattern in INSTRUCTIONS.items():
         for found in pattern.finditer(ptx):

@@ -1,15 +1,15 @@
 """Convolutions whose filters are the first operand of tcgen05.mma.ws equal numpy's in integers.
 
-With the hint allow_unconfirmed, one copy has the pixels of all taps along W: a multiply shifts its pixels by those of
-its tap, and a mask clears the pixels of other images.
+With the hint allow_unconfirmed, one copy has the pixels of all taps along W: the multiply of a tap starts at the first
+pixel that the tap reads, and a mask clears the pixels of other images.
 """
 
 from __future__ import annotations
 
 import dataclasses
 import re
-from collections.abc import Iterator
-from itertools import product, starmap
+from collections.abc import Iterator, Mapping
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -17,17 +17,18 @@ import pytest
 from compare import SEEDS, backends
 from convolution_cases import (
     PARAMETERS,
+    RUN_PARAMETERS,
     Case,
     Problem,
     assert_exact_everywhere,
     covering_cases,
+    has_whole_rows,
     integer_problem,
     is_possible,
     kernel_of,
     signature_of,
 )
 from direct_convolution import conv_forward
-from test_stationary_images import is_whole
 
 import tilec
 import tilec as ct
@@ -39,32 +40,15 @@ from tilec.runtime.simulate import Settings, simulate
 COUNT = 90
 ALLOWED = {"allow_unconfirmed": True}
 TILES: dict[str, tuple[Any, ...]] = {"mode": ("weights",), "pixel_tile": (64, 128, 256), "filter_tile": (32, 64, 128)}
-RUNS: dict[str, tuple[Any, ...]] = PARAMETERS | TILES | {
-    "window": (2, 3, 4, 5),
-    "stride": (1, 2, 3),
-    "dilation": (1, 2, 3),
-    "padding": ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4), (3, 3), (-1, 2)),
-    "outputs": (5, 11, 23, 57, 130),
-    "outer_outputs": (1, 2),
-    "images": (1, 3, 9),
-    "channels": (8, 16, 24, 40, 72),
-    "layout": ("contiguous", "padded", "gaps", "permuted"),
-    "extents": ("static", "images"),
-}  # fmt: skip
+RUNS: dict[str, tuple[Any, ...]] = RUN_PARAMETERS | TILES | {"window": (2, 3, 4, 5), "outputs": (5, 11, 23, 57, 130)}
 
 
-def is_row_possible(row: dict[str, Any]) -> bool:
+def is_row_possible(row: Mapping[str, Any]) -> bool:
     """As for the mode "w", which has tiles of any number of pixels."""
     return is_possible({"kind": "f16", "layout": "contiguous", **row, "mode": "w"})
 
 
-def has_whole_rows(row: dict[str, Any]) -> bool:
-    """Rows of images have the stride times as many pixels as there are output pixels."""
-    choices = [[row[name]] if name in row else RUNS[name] for name in ("window", "padding", "stride", "dilation")]
-    return any(starmap(is_whole, product(*choices))) and is_row_possible(row)
-
-
-CASES = covering_cases(COUNT, RUNS, has_whole_rows)
+CASES = covering_cases(COUNT, RUNS, lambda row: has_whole_rows(row, RUNS) and is_row_possible(row))
 COPIES = covering_cases(40, PARAMETERS | TILES | {"layout": ("contiguous", "padded")}, is_row_possible)
 
 
@@ -246,7 +230,7 @@ def three_taps(X, F, Y):
 
 @ct.kernel
 def two_halves(X, F, Y):
-    """The filters of the result are stored in two parts, which are other lanes of the sums."""
+    """The result is stored in two parts of its filters, which are in different lanes of the sums."""
     images = ct.im2col_view(X, window=3, padding=1, tile=(64, 64), mode="weights")
     result, total = ct.im2col_view(Y, window=1, tile=(64, 32)), ct.zeros((64, 64), Y.dtype)
     for s in range(3):
@@ -283,7 +267,7 @@ def two_layers(X, F, G, Y):
 
 @pytest.mark.parametrize("warps", [4, 8])
 def test_the_result_is_an_operand_of_another_multiply(warps: int) -> None:
-    """The columns of the sums are in lanes, and the rows of the operand are: threads exchange them."""
+    """Lanes have columns of the sums, but rows of the operand: threads exchange the elements."""
     random = np.random.default_rng(8)
     x, f, g = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((9, 13, 64), (3, 64, 64), (64, 256)))
     exact = conv_forward(x, f.transpose(2, 0, 1), stride=1, dilation=1, padding=1) @ g.astype(np.float64)
@@ -299,9 +283,10 @@ def test_the_result_is_an_operand_of_another_multiply(warps: int) -> None:
 
 MASK = re.compile(r"mov\.b64 (%rd\d+), \{%r\d+, %r\d+\};")
 MASKED = re.compile(r"(tcgen05\.mma\.ws[^;]*%p\d+), %rd\d+;")
-# The bits of each group of lanes: one more or less in the start, the other span first; zero and used spans of one more.
+# Bits of a mask. Of each group of lanes: the lowest bit of its start, and which span is first. Then the lowest bits of
+# the lengths of both spans.
 FIELDS = [bit for group in range(4) for bit in (8 * group, 32 + group)] + [40, 48]
-# Whether the mask counts, and its shift.
+# The bits that enable the mask and shift it.
 OTHERS = [39, 56, 57]
 
 

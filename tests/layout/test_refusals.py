@@ -10,7 +10,7 @@ from tilec.lowering.layout.bit_matrix import BitMatrix
 from tilec.lowering.layout.conversion import conversion
 from tilec.lowering.layout.linear_layout import parse_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
-from tilec.lowering.layout.tensor_layout import tensor_memory_32x32b, tensor_memory_groups
+from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_32x32b, tensor_memory_groups
 
 HALF_HELD = parse_layout("register=none lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,0) shape=2x32")
 WHOLE = parse_layout("register=(1,0) lane=(0,1)(0,2)(0,4)(0,8)(0,16) warp=(0,0) shape=2x32")
@@ -24,6 +24,9 @@ REFUSALS: dict[str, Callable[[], object]] = {
     r"expected a column per warp, got \(128, 1\) for 8 warps": lambda: tensor_memory_32x32b((128, 1), 8),
     r"expected 32, 64 or 128 rows and a column per warp, got \(16, 8\) for 4 warps": lambda: tensor_memory_groups(
         (16, 8), 4
+    ),
+    r"a transposed tile has 32, 64 or 128 columns in 128 lanes, got shape \(64, 48\)": lambda: TensorLayout(
+        (64, 48), 4, 128, transposed=True
     ),
 }
 

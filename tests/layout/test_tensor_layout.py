@@ -73,8 +73,9 @@ def test_halves_are_in_the_lanes_of_layout_b(warps):
 @pytest.mark.parametrize("columns", [32, 64, 128])
 def test_columns_of_a_transposed_tile_have_lanes(columns, warps):
     """PTX ISA 9.7.16.10.5: layouts D, E and G of D[n, m]; each group of lanes has a part of the rows m."""
-    part = 128 * columns // 128
-    layout = TensorLayout((128, columns), 4, 128, transposed=True)
+    rows, lanes = 128, 128
+    part = rows * columns // lanes
+    layout = TensorLayout((rows, columns), 4, lanes, transposed=True)
     r, lane, w = np.ogrid[: part // (warps // 4), :32, :warps]
     row, column = layout.registers(warps).apply(r, lane, w)
     assert np.array_equal(*np.broadcast_arrays(column + columns * (row // part), 32 * (w % 4) + lane))

@@ -123,6 +123,39 @@ def test_other_cta_that_does_not_expect_the_response(count_runs):
     assert caught.value.kind == "deadlock"
 
 
+def test_response_for_another_cta_is_refused(count_runs):
+    """An address of another CTA is one of .shared::cluster, also without a state space."""
+    mapped = """mov.u32 %r20, answer; mapa.shared::cluster.u32 %r20, %r20, 1; cvt.u64.u32 %rd3, %r20;
+    cvta.shared::cluster.u64 %rd3, %rd3; cvta.shared.u64 %rd4, bar;
+    @%p2 clusterlaunchcontrol.try_cancel.async.mbarrier::complete_tx::bytes.b128 [%rd3], [%rd4];"""
+    with pytest.raises(_native.Trap, match="expected the response and the mbarrier in .shared::cta") as caught:
+        count_runs((8,), 2, again=mapped)
+    assert caught.value.kind == "illegal"
+
+
+@pytest.mark.parametrize("seed", SEEDS)
+def test_multicast_to_a_cta_that_has_exited(simulate, seed):
+    """A barrier of the cluster does not wait for the threads of rank 1, which have exited."""
+    with pytest.raises(_native.Trap, match="the response is multicast, but the CTA of rank 1 of the cluster") as caught:
+        simulate(
+            """
+        .shared .align 16 .b8 answer[16]; .shared .align 8 .b64 bar;
+        mbarrier.init.shared.b64 [bar], 1; fence.mbarrier_init.release.cluster;
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mov.u32 %r12, %cluster_ctarank; setp.ne.u32 %p1, %r12, 0; @%p1 bra done;
+        barrier.cluster.arrive.aligned; barrier.cluster.wait.aligned;
+        mbarrier.arrive.expect_tx.relaxed.cluster.shared::cta.b64 _, [bar], 16;
+        clusterlaunchcontrol.try_cancel.async.shared::cta.mbarrier::complete_tx::bytes.multicast::cluster::all.b128
+            [answer], [bar];
+        w: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p4, [bar], 0; @!%p4 bra w;
+        done:""",
+            block=1,
+            cluster=2,
+            seed=seed,
+        )
+    assert caught.value.kind == "illegal"
+
+
 def test_other_bytes_are_no_response(simulate):
     with pytest.raises(_native.Trap, match="expected a response of clusterlaunchcontrol.try_cancel") as caught:
         simulate("""

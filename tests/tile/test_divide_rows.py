@@ -218,6 +218,14 @@ def test_few_rows_stay_whole() -> None:
         divided(STORE, ctas=4, least_rows=128)
 
 
+def test_entry_without_a_multiply_stays_whole() -> None:
+    module = Module.parse("entry @k(%n: tile<i32>) { return }")
+    with module.ir.context:
+        (entry,) = operations_named(module.ir, ("cuda_tile.entry",))
+        with pytest.raises(NotDivisibleError, match="it has no multiply whose rows can be divided"):
+            divide_rows(entry, 2, 64)
+
+
 ROWS = """
 cuda_tile.module @kernels {
   entry @k(%p: tile<ptr<f32>>, %n: tile<i32>) {

@@ -15,6 +15,7 @@ HEAD = """
 !e = buffer<64x8xf16, shared, contiguous=0 swizzle=128B>
 !f = buffer<128x16xf32, tensor, lanes=128>
 !l = buffer<64x64xf16, tensor, lanes=64 packed>
+!m = buffer<128x64xf16, tensor, lanes=128 packed>
 !rows = buffer<128xi32, shared, contiguous=0 swizzle=none>
 !operands = channel<[!a, !b]>
 tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 CLUSTER{
@@ -215,6 +216,21 @@ REFUSALS = {
             "across pair ",
         ),
         "expected lhs in shared memory for an accumulator in halves, but got buffer<64x64xf16, tensor, lanes=64",
+    ),
+    "rows that a multiply of a pair moves": (
+        (
+            OPERANDS
+            + SUMS
+            + SLOTS
+            + OPERANDS.replace("%c", "%l")
+            .replace("producer tma", "producer threads")
+            .replace("!operands", "channel<[!m]>")
+            + "  %z = tile_gpu.put_begin %l : channel<[!m]>\n"
+            + MULTIPLY.replace("%x, %y", "%z, %y").replace("%yes :", "%yes ashift :").replace("!a, !b", "!m, !b"),
+            "cluster 2 ",
+            "across pair ",
+        ),
+        "a multiply of a pair moves no rows",
     ),
     "columns of a pair": (
         (

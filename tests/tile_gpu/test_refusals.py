@@ -44,6 +44,8 @@ SIX_BIT_MAP = (
     '%m = tile_gpu.make_tensor_map "u6_align16b" %p[%n, %n] strides [%n] box [128, 128] swizzle 128B fill zero\n'
 )
 FACTORS = "scaled %scale#1, %scale#2 into %d accumulate %yes"
+SELECTED_ROWS = LINES["load_shared_rows"]
+SELECTED_FROM = "136x64xf16, shared, contiguous=1 swizzle=128B"
 # A line that follows HEAD, and the message without the name of the operation.
 REFUSALS = {
     "%r = tile_gpu.splat %n : i32 -> !l": "source and result must have the same element type, but got i32 and f32",
@@ -77,6 +79,18 @@ REFUSALS = {
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 0 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 0",
     '%r = tile_gpu.math "exp2.approx.ftz" polynomials 16 %y : !l -> !l': "1 to 15 of 16 polynomials, but got 16",
     "%r = tile_gpu.load_shared %w : !s -> !h": "tile and buffer must agree, but got",
+    SELECTED_ROWS.replace("128x64xf16", "128x64xf32"): (
+        "expected a tile and a buffer of matrices of one element, but got tensor<128x64xf32"
+    ),
+    SELECTED_ROWS.replace(SELECTED_FROM, "136x32xf16, shared, contiguous=1 swizzle=64B"): (
+        "expected rows of 32 elements, as the buffer has, but got tensor<128x64xf16"
+    ),
+    SELECTED_ROWS.replace("contiguous=1", "contiguous=0"): (
+        "expected a buffer whose rows are contiguous, but got buffer<136x64xf16, shared, contiguous=0"
+    ),
+    SELECTED_ROWS.replace("xi32", "xi64"): "expected 128 numbers of rows of i32, but got tensor<128xi64",
+    SELECTED_ROWS.replace("from 2", "from 136"): "expected a first row from 0 to 135, but got 136",
+    LINES["read_rows"].replace("from 2", "from -1"): "expected a first row from 0 to 135, but got -1",
     f"{SIDES}{SIX_BIT_MAP}tile_gpu.tma_store %bytes -> %m[%n, %n] : {BYTES}": (
         "expected a buffer of u6_align16b, the element of the map, but got buffer<"
     ),

@@ -32,6 +32,7 @@ entry @k(%p: tile<ptr<f8E4M3FN>>, %s: tile<ptr<f8E8M0FNU>>, %q: tile<ptr<f32>>) 
 
 // CHECK: tile_gpu.place {{.*}} -> !shared_64x128xbf16
 // CHECK: tile_gpu.place {{.*}} -> !shared_128x64xbf16
-// CHECK-COUNT-1: tile_gpu.multiply bf16
+// CHECK: tile_gpu.multiply bf16
+// CHECK-NOT: tile_gpu.multiply
 // CHECK-NOT: mma_sync
 // CHECK: remark: the multiply of 64x64 is done with operands that threads convert to 16 bits

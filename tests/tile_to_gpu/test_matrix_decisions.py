@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import SimpleNamespace
 from typing import Any
 
@@ -66,16 +67,17 @@ def attention(Q, K, V, O, tm: ct.Constant[int], tn: ct.Constant[int], width: ct.
 
 
 @contextmanager
-def planned(kernel: Any, signature: str, target: str, warps: int = 4) -> Iterator[MatrixPlan]:
+def planned(kernel: Any, signature: str, target: str, warps: int = 4, **unconfirmed: bool) -> Iterator[MatrixPlan]:
+    """The plan of a kernel for a target; `unconfirmed` are properties of it that allow_unconfirmed sets."""
     module = ct.compile(kernel, target=target, signature=signature, stop="tile-opt").stages[-1].value
     with module.context, ir.Location.unknown():
         (entry,) = [op for op in module.body.operations if op.operation.name == "cuda_tile.entry"]
         order = MemoryOrder(list(operations_below(entry)))
-        yield matrix_plan(entry, target_named(target), warps, order)
+        yield matrix_plan(entry, replace(target_named(target), **unconfirmed), warps, order)
 
 
-def decisions(kernel: Any, signature: str, target: str, warps: int = 4) -> list[str]:
-    with planned(kernel, signature, target, warps) as plan:
+def decisions(kernel: Any, signature: str, target: str, warps: int = 4, **unconfirmed: bool) -> list[str]:
+    with planned(kernel, signature, target, warps, **unconfirmed) as plan:
         return [str(multiply) for multiply in plan.multiplies.values()]
 
 
@@ -110,6 +112,32 @@ def test_decision_is_printed():
         "  lhs contiguous=1 by registers, since the operand is computed by 'cuda_tile.mulf'\n"
         "  rhs contiguous=1 by TMA, swizzle 128B"
     ]
+
+
+@ct.kernel
+def taps(X, F, Y, mode: ct.Constant[str]):
+    """The three taps of a window along W."""
+    images = ct.im2col_view(X, window=3, padding=1, tile=(128, 64), mode=mode)
+    total = ct.zeros((128, 64), ct.float32)
+    for s in ct.static_iter(range(3)):
+        f = ct.load(F, (s, 0, 0), (1, 64, 64)).reshape((64, 64))
+        total = ct.mma(ct.load(images, (0, 0), offset=(s,)), f, total)
+    ct.store(ct.im2col_view(Y, window=1, tile=(128, 64)), (0, 0), total)
+
+
+@pytest.mark.parametrize(
+    ("mode", "paths"),
+    [
+        # 128 pixels cross 15 ends of rows with two pixels of padding each, and the last tap is two pixels further.
+        ("run", ["contiguous=1 from a run of 160 pixels"] * 3),
+        ("stationary", [f"in tensor memory, from a run that has moved by {moves}" for moves in range(3)]),
+        ("weights", [f"rows of a run from {first} on" for first in range(3)]),
+    ],
+)
+def test_operand_from_a_run_of_pixels(mode, paths):
+    signature = f"X: f16[14,9,64], F: f16[3,64,64], Y: f32[14,9,64], mode={mode!r}"
+    found = decisions(taps, signature, "sm_100a", loads_halos=True, clears_columns=True)
+    assert [decision.splitlines()[1] for decision in found] == [f"  lhs {path}" for path in paths]
 
 
 def test_wgmma_needs_contiguous_k_for_tf32():
