@@ -221,7 +221,13 @@ def repacked(build: Builder, element: str, shape: Shape, depth: int, bound: int 
     bits = _packed_bits(source)
     if shape[0] * 8 % bits:
         return None
-    return _packed(build, build.random_value(source, (shape[0] * 8 // bits,), depth))
+    value = build.random_value(source, (shape[0] * 8 // bits,), depth)
+    return _packed(build, value) if _has_known_bits(build, value) else None
+
+
+def _has_known_bits(build: Builder, value: Value) -> bool:
+    """Whether no element is a zero of either sign, as after sums, minima and maxima."""
+    return value.element != "f4E2M1FN" or not build.sums
 
 
 def _packed_bits(element: str) -> int:
@@ -242,9 +248,9 @@ _PACKED_SHARE = {"i4": 0.5, "f4E2M1FN": 0.5, "i1": 0.2, "i16": 0.1, "i32": 0.1, 
 
 def storable(build: Builder, value: Value) -> Value:
     """A value of a type whose arrays have an element in each item: elements of 4 bits are widened, or packed."""
-    bits = _packed_bits(value.element)
-    fills_bytes = prod(value.shape) * bits % 8 == 0 and prod(value.shape) * bits <= 2**14
-    if value.shape and fills_bytes and build.source.random() < _PACKED_SHARE.get(value.element, 0.0):
+    bits = prod(value.shape) * _packed_bits(value.element)
+    is_packed = value.shape and bits % 8 == 0 and bits <= 2**14 and _has_known_bits(build, value)
+    if is_packed and build.source.random() < _PACKED_SHARE.get(value.element, 0.0):
         return _packed(build, build.reshape(value, (prod(value.shape),)))
     if value.element == "i4":
         return extended(build, value, build.source.choice(INTEGERS))
