@@ -140,3 +140,14 @@ def sums_stored_at_the_end(A, B, C, steps: int, rows: Const, narrow: Const, wide
         ct.store(C, index=(4 * i + 1, 0), tile=first)
         ct.store(C, index=(4 * i + 2, 0), tile=third)
         ct.store(C, index=(4 * i + 3, 0), tile=second)
+
+
+@ct.kernel
+def products_of_threads(A, B, C, rows: Const, columns: Const, depth: Const):
+    """3 (A @ B) + A**2 @ B: threads compute all operands before the first product."""
+    a, b = ct.abs(ct.load(A, (0, 0), (rows, depth))), ct.abs(ct.load(B, (0, 0), (depth, columns)))
+    squares = a * a
+    total = ct.zeros((rows, columns), C.dtype)
+    for _ in ct.static_iter(range(3)):
+        total = ct.mma(a, b, total)
+    ct.store(C, (0, 0), ct.mma(squares, b, total))

@@ -102,6 +102,16 @@ def test_three_layers(target, hints, random):
         assert_within(found, exact, 0.0)
 
 
+@pytest.mark.parametrize("hints", [{}, {"tma": False}], ids=str)
+def test_operands_of_threads_are_in_memory_while_they_are_multiplied(target, hints, random):
+    """Each of the left operands has 64 KB, the right one 32 KB: an operand per product would take 384 KB."""
+    A, B = random.integers(0, 9, (128, 64)).astype(np.float64), random.integers(0, 9, (64, 64)).astype(np.float64)
+    args = (A, B, np.zeros((128, 64)), 128, 64, 64)
+    kernel = reuse_kernels.products_of_threads
+    for (found,) in run_everywhere(kernel, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, 3 * A @ B + A * A @ B, 0.0)
+
+
 @pytest.mark.parametrize("row", [0, 77])
 def test_rings_leave_memory_to_a_tile_that_is_exchanged_as_a_whole(target, row, random):
     """The product takes 64 KB of scratch memory, and six slots of 32 KB would leave 35 KB, five leave 67 KB."""

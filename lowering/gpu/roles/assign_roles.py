@@ -10,7 +10,8 @@ Before that, tiles are placed as soon as they are computed, so that a chain has 
 before:   %p = exp2 ..   %o = read ..   %n = mulf %o, ..   place %n   %h = truncf %p   place %h
 after:    %p = exp2 ..   %h = truncf %p   place %h   %o = read ..   %n = mulf %o, ..   place %n
 
-A tile that is an operand of several multiplies is placed once.
+A tile that is an operand of several multiplies is placed once. Threads multiply by mma.sync themselves: tiles for that
+are placed where the kernel multiplies, so that one slot after the other is in use.
 """
 
 from __future__ import annotations
@@ -21,9 +22,10 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
+from tilec.dialect.tile_gpu.categories import REGISTER_MULTIPLIES
 from tilec.dialect.tile_gpu.debug import AssertOp, PrintOp
 from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, GdcLaunchDependentsOp, KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.matrix import MmaSyncOp, WgmmaOp
 from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAliasOp
 from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
@@ -64,7 +66,8 @@ from tilec.remarks import Loss, Remark
 
 # The warps that issue loads and multiplies.
 _ISSUING_WARPS = 2
-_READ, _PLACE, _WGMMA = ReadOp.OPERATION_NAME, PlaceOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME
+_READ, _PLACE = ReadOp.OPERATION_NAME, PlaceOp.OPERATION_NAME
+_WGMMA, _MMA_SYNC = WgmmaOp.OPERATION_NAME, MmaSyncOp.OPERATION_NAME
 # Their order among the threads of a kernel counts.
 _ORDERED = tuple(
     op.OPERATION_NAME
@@ -94,7 +97,8 @@ def assign_roles(kernel: KernelOp, context: Context) -> None:
     operations = operations_inside(kernel)
     for op in [inner for inner in operations if inner.name == _PLACE]:
         # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
-        if not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes:
+        is_free = not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes
+        if is_free and not all(use.owner.name == _MMA_SYNC for use in op.results[0].uses):
             _move_after_source(op)
     _place_operands_once(operations_inside(kernel))
     if context.options.roles:
@@ -195,7 +199,7 @@ def _hands_over(op: ir.Operation) -> bool:
 
 
 def _is_multiplied(use: ir.OpOperand) -> bool:
-    return is_operand(use) or use.owner.name == _WGMMA
+    return is_operand(use) or use.owner.name in REGISTER_MULTIPLIES
 
 
 class _Chains:
