@@ -178,7 +178,7 @@ REFUSED = {
     ),
     "pixels": (
         {"hint": "stationary", "hints": ALLOWED, "rows": 64},
-        "stationary cannot be followed: expected tiles of 128 pixels, got 64",
+        "stationary cannot be followed: expected tiles of 128, 256, 512 or 1024 pixels, got 64",
     ),
     "order of halos": (
         {"hint": "stationary", "mode": "w128"},
