@@ -89,7 +89,12 @@ PAIR_TILE, PAIR = (256, 256, CHANNELS), {"num_ctas": 2}
 
 
 def compiled(
-    layer: Layer, images: int, target: str, lowering: str | None = None, tile: tuple[int, int, int] | None = None
+    layer: Layer,
+    images: int,
+    target: str,
+    lowering: str | None = None,
+    tile: tuple[int, int, int] | None = None,
+    stop: str | None = "ptx",
 ) -> ct.Compiled:
     """The convolution in a lowering, None for the one that the compiler chooses; with a `tile`, that of two CTAs."""
     # Tiles of images or filters that stay have the pixels of other modes.
@@ -102,7 +107,7 @@ def compiled(
     signature = f"{x}, {filters}, {y}, {constants}"
     hints = {"allow_unconfirmed": True} if mode is not None else {"convolution": lowering} if lowering else {}
     hints |= PAIR if tile else {}
-    return ct.compile(convolution_kernel.convolution, target=target, signature=signature, stop="ptx", hints=hints)
+    return ct.compile(convolution_kernel.convolution, target=target, signature=signature, stop=stop, hints=hints)
 
 
 def multiply(layer: Layer, images: int, target: str, tile: tuple[int, int, int] | None = None) -> ct.Compiled:
