@@ -1,13 +1,13 @@
-"""Times convolutions on a Hopper GPU, beside cuDNN: the 3 x 3 layers of ResNet-50 and of the UNet.
+"""Times convolutions on a Hopper GPU, beside cuDNN and Triton: the 3 x 3 layers of ResNet-50 and of the UNet.
 
     python benchmarks/hopper/convolutions.py make FOLDER             on a machine with tilec
-    python FOLDER/hopper/convolutions.py run FOLDER [--json FILE]    on a machine with the GPU, torch and cuda-bindings
+    python FOLDER/hopper/convolutions.py run FOLDER [--json FILE]    where the GPU, torch, Triton and cuda-bindings are
 
 `make` compiles each layer (benchmarks/convolution.py) with the lowering that the compiler chooses, with the others that
 the target has, and with tiles that two CTAs compute. `run` compares each result with torch in float32, then measures
 all programs of a layer in turn, as timing.py does. cuDNN has the same arrays, channels last, and chooses its fastest
-algorithm. The last line is the geometric mean of the time of cuDNN over that of the fastest program of tilec. The exit
-status is 1 if a result is wrong.
+algorithm; Triton gathers the pixels of each tap, and its fastest tile counts. The last line is the geometric mean of
+the time of cuDNN over that of the fastest program of tilec. The exit status is 1 if a result is wrong.
 """
 
 from __future__ import annotations
@@ -26,10 +26,12 @@ sys.path.insert(0, str(HERE.parent))
 TARGET = "sm_90a"
 NETWORKS, TAPS = ("ResNet-50", "UNet"), 3
 IMAGES = {"ResNet-50": 32, "UNet": 8}
-LIBRARY = "cuDNN"
+LIBRARY, TRITON = "cuDNN", "Triton"
 # The sums have up to 11520 products of numbers in float16, and are rounded to float16: a relative error in the
 # Frobenius norm, as for the products of timing.py.
 TOLERANCE = 2e-3
+# Tiles of Triton, with warps and stages.
+TRITON_TILES = (((128, 128, 64), 8, 3), ((128, 64, 64), 4, 4), ((64, 128, 64), 4, 4), ((128, 256, 64), 8, 3))
 LOWERINGS: dict[str, str | None] = {"tilec": None, "tilec im2col": "im2col", "tilec run": "run"}
 
 
@@ -99,11 +101,12 @@ def run(folder: Path, output: Path | None) -> int:
 
 
 def geometric_mean(rows: Iterable[dict[str, Any]]) -> float:
-    """The geometric mean over layers of the time of the library over that of the fastest other program."""
+    """The geometric mean over layers of the time of the library over that of the fastest program of tilec."""
     times: dict[str, dict[str, float]] = {}
     for row in rows:
         times.setdefault(row["layer"], {})[row["program"]] = row["us"]
-    ratios = [found.pop(LIBRARY) / min(found.values()) for found in times.values()]
+    own = [min(time for name, time in found.items() if name.startswith("tilec")) for found in times.values()]
+    ratios = [found[LIBRARY] / time for found, time in zip(times.values(), own, strict=True)]
     return math.exp(sum(map(math.log, ratios)) / len(ratios))
 
 
@@ -139,10 +142,34 @@ def _measured(layer: dict[str, Any], place: Path) -> Iterator[dict[str, Any]]:
         error = float((y.float() - expected).norm() / expected.norm())
         rows[name] = {"error": error, "right": error <= TOLERANCE}
     calls[LIBRARY] = lambda: functional.conv2d(nchw, kcrs, **geometry)
+    calls |= _by_triton(layer, x, f, y)
     operations = 2 * images * output**2 * filters * TAPS**2 * channels
     for name, (microseconds, clock) in times(calls).items():
         rate = {"us": microseconds, "clock": clock, "tflops": round(operations / microseconds / 1e6, 1)}
         yield {"layer": layer["name"], "program": name, **rate, **rows.get(name, {})}
+
+
+def _by_triton(layer: dict[str, Any], x: Any, f: Any, y: Any) -> dict[str, Callable[[], Any]]:
+    """The kernel of Triton with each tile that fits, by the tile."""
+    import triton
+
+    from hopper.triton_convolution import convolution
+
+    sizes = [layer[name] for name in ("images", "extent", "channels", "filters", "output", "stride", "padding")]
+    pixels, calls = layer["images"] * layer["output"] ** 2, dict[str, Callable[[], Any]]()
+    for (rows, columns, depth), warps, stages in TRITON_TILES:
+        grid = (triton.cdiv(pixels, rows) * triton.cdiv(layer["filters"], columns),)
+        constants = {"TAPS": TAPS, "TM": rows, "TN": columns, "TK": depth, "num_warps": warps, "num_stages": stages}
+
+        def call(grid: tuple[int] = grid, constants: dict[str, int] = constants) -> None:
+            convolution[grid](x, f, y, *sizes, **constants)
+
+        try:
+            call()
+        except triton.runtime.errors.OutOfResources:
+            continue
+        calls[f"{TRITON} {rows}x{columns}x{depth}"] = call
+    return calls
 
 
 def main() -> int:
