@@ -200,9 +200,9 @@ def _common_width(indices: list[ir.Value]) -> list[ir.Value]:
 
 def _part_index(index: ir.Value, split: _Split) -> ir.Value:
     """index * ctas + cta."""
-    type = index.type
-    product = build("muli", [_limited(index, split), integer_splat(type, split.ctas)], [type]).result
-    return build("addi", [product, _cast(split.cta, type)], [type]).result
+    type, index, cta = index.type, _limited(index, split), _cast(split.cta, index.type)
+    product = build("muli", [index, integer_splat(type, split.ctas)], [type]).result
+    return build("addi", [product, cta], [type]).result
 
 
 def _limited(index: ir.Value, split: _Split) -> ir.Value:
