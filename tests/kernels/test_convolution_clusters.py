@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from compare import backends
+from convolution_cases import Case, assert_exact_everywhere, integer_problem, kernel_of, signature_of
 from direct_convolution import conv_forward
 
 import tilec
@@ -181,6 +182,33 @@ def test_tiles_that_end_with_a_row(case: str, mode: str, rows: int, ctas: int) -
         assert (result[:, -1] == 99).all()
 
 
+@pytest.mark.parametrize("mode", ["w", "stationary", "weights"])
+@pytest.mark.parametrize("rank", [1, 3])
+def test_rows_of_sequences_and_volumes(rank: int, mode: str) -> None:
+    """Tiles of [N, W, C] are numbered as those of all pixels, so that extents that are not known are divided, too."""
+    case = Case(rank=rank, mode=mode, pixel_tile=256, channels=40, outputs=9, outer_outputs=2, outer_window=2,
+                outer_padding=(0, 1), images=31, filters=40, extents="images" if rank == 1 else "static")  # fmt: skip
+    problem = integer_problem(case)
+    signature, hints = signature_of(case, problem.arguments()), ALLOWED | {"num_ctas": 2}
+    kernel = tilec.compile(kernel_of(case), target="sm_100a", signature=signature, hints=hints, stop="ptx")
+    assert "nctapercluster 2" in kernel.ptx
+    assert_exact_everywhere(problem, kernel, [3])
+
+
+def test_filters_and_pixels_are_divided() -> None:
+    """Two CTAs divide 128 pixels, and two divide 128 filters."""
+    random = np.random.default_rng(5)
+    x = random.integers(-3, 4, (29, 2, 9, 72)).astype(np.float16)
+    f = random.integers(-3, 4, (3, 3, 72, 128)).astype(np.float16)
+    exact = conv_forward(x, f.transpose(3, 0, 1, 2), stride=1, dilation=1, padding=1)
+    shapes = "X: f16[29,2,9,72], F: f16[3,3,72,128], Y: f32[29,2,9,128]"
+    kernel = compiled_rows(shapes, 128, "weights", columns=128, num_ctas=4)
+    assert "nctapercluster 4" in kernel.ptx
+    result = np.full(exact.shape, 99, np.float32)
+    tilec.run(kernel, (6, 1), (x, f, result, 128, 128, "weights"), backend="simulate", seed=3)
+    np.testing.assert_array_equal(result, exact)
+
+
 def test_tile_after_the_last_row() -> None:
     """All CTAs of a block whose tile is outside of the images store nothing."""
     x, f = np.ones((9, 2, 9, 64), np.float16), np.ones((3, 3, 64, 64), np.float16)
@@ -224,7 +252,7 @@ def test_rows_that_are_not_divided(case: str) -> None:
 @pytest.mark.parametrize("mode", ["w128", "stationary"])
 def test_blocks_of_other_than_128_pixels_are_refused(mode: str, hints: dict[str, int]) -> None:
     expected = f"mode={mode} cannot be followed: tile: im2col::w::128 loads 128 pixels for each block of a cluster, and"
-    with pytest.raises(UnsupportedError, match=f"{expected} a block has 256: divide them by the hint num_ctas"):
+    with pytest.raises(UnsupportedError, match=f"{expected} a block has 256: choose num_ctas so that it has 128"):
         compiled_rows(ROWS, 256, mode, **hints)
 
 

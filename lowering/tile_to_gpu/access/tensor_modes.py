@@ -132,7 +132,7 @@ def map_with_fields(view: ir.Value, target: Target, fields_for: Callable[[str], 
     pixels = type.tile_shape[0]
     if type.mode in ("w128", STATIONARY) and pixels != PIXELS_OF_W128:
         expected = f"{_PTX_MODES[type.mode]} loads {PIXELS_OF_W128} pixels for each block of a cluster"
-        return f"tile: {expected}, and a block has {pixels}: divide them by the hint num_ctas"
+        return f"tile: {expected}, and a block has {pixels}: choose num_ctas so that it has {PIXELS_OF_W128}"
     moved_as = moved_element(type.element)
     if moved_as is None:
         return f"array: element type {spell(type.element)} has no tensor map"
