@@ -221,7 +221,7 @@ def _measured(case: Any, folder: Path) -> Iterator[dict[str, Any]]:
         calls[name] = call
         # Functions of libraries return new arrays.
         rows[name] = {} if name in given.libraries else _compared(given.result.float(), expected, given.tolerance)
-    for name, (microseconds, clock) in _times(calls).items():
+    for name, (microseconds, clock) in times(calls).items():
         yield {
             "program": name,
             "us": microseconds,
@@ -339,7 +339,7 @@ def arguments_of_triton(case: Any, given: Any) -> list[Any]:
     return [*arrays, first.stride(0), first.shape[1], *numbers]
 
 
-def _times(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, int]]:
+def times(calls: dict[str, Callable[[], Any]]) -> dict[str, tuple[float, int]]:
     """The median microseconds of each call, measured in turn, and the clock of the SMs in MHz while it ran."""
     import torch
 

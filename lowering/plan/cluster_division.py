@@ -16,6 +16,8 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import CLUSTERS
+from tilec.dialect.tilex.im2col_rules import TILE_PIXELS
+from tilec.dialect.tilex.im2col_type import WEIGHTS
 from tilec.dialect.walk import operations_below, operations_inside, operations_named
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
@@ -37,6 +39,7 @@ from tilec.lowering.plan.matrix.pairs import (
     narrow_multiplies,
     narrow_pair_refusal,
 )
+from tilec.lowering.plan.matrix.stationary_tiles import is_weight_stationary
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, registers_available, registers_needed
 from tilec.lowering.target import LANES, TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.constants import integer_splat
@@ -165,7 +168,9 @@ def _divide_rows(entry: ir.OpView, ctas: int, target: Target, options: CompileOp
     if target.multiplies_in_pairs and (narrow := narrow_multiplies(entry, ctas)):
         _divide_narrow_rows(entry, narrow[0], ctas, target, options)
     else:
-        divide_rows(entry, ctas, target.multiplied_rows, check_order)
+        # The rows of images in mode "weights" are N of the instruction, with the same rate for each.
+        are_columns = all(map(is_weight_stationary, operations_named(entry, DIVISIBLE_MULTIPLIES)))
+        divide_rows(entry, ctas, TILE_PIXELS[WEIGHTS][0] if are_columns else target.multiplied_rows, check_order)
 
 
 def divisible_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape:

@@ -144,10 +144,13 @@ REFUSED = {
         VIEW.replace("mode=im2col", "mode=tile"),
         "mode must be one of: im2col, w, w128, run, stationary, weights, but got: tile",
     ),
-    "w128": (VIEW.replace("mode=im2col", "mode=w128"), "mode w128 expects tiles of 128 pixels, but got 32"),
+    "w128": (
+        VIEW.replace("mode=im2col", "mode=w128"),
+        "mode w128 expects tiles of 128, 256, 512 or 1024 pixels, but got 32",
+    ),
     "stationary": (
         VIEW.replace("mode=im2col", "mode=stationary"),
-        "mode stationary expects tiles of 128 pixels, but got 32",
+        "mode stationary expects tiles of 128, 256, 512 or 1024 pixels, but got 32",
     ),
     "element": (
         VIEW.replace(TENSOR, TENSOR.replace("f16", "f4E2M1FN")),

@@ -93,6 +93,10 @@ WITHOUT_PAIRS = {
     "the rows of a left operand move in tensor memory, which is done in each block": [
         (MULTIPLY, MULTIPLY.replace("accumulate %yes", "accumulate %yes skip [%n, %n, %n, %n]")),
     ],
+    "filters are the first operand, which is multiplied in each block": [
+        ("128x256xf32, tensor, lanes=128", "128x64xf32, tensor, lanes=128 transposed"),
+        (BUFFER_B, BUFFER_B.replace("64x256", "64x64")),
+    ],
     "the right operand is not loaded by TMA": [
         (CHANNEL_B, CHANNEL_B.replace("producer tma", "producer threads")),
         (LOAD_B, ""),

@@ -46,14 +46,15 @@ def _changed_recipes(recipe: Recipe) -> Iterator[tuple[str, Recipe]]:
         for k, value in enumerate(values):
             # The upper corner decides the number of steps.
             step = recipe.element_strides[1 + k] if name == "upper" else 1
-            if name == "element_strides" and _has_one_element(recipe, k):
+            if name == "element_strides" and (_has_one_element(recipe, k) or _is_unconfirmed(recipe, k)):
                 continue
             for changed in (value - step, value + step):
                 new = (*values[:k], changed, *values[k + 1 :])
                 yield f"{name}[{k}] {value} to {changed}", dataclasses.replace(recipe, **{name: new})
     for name in ("channels_per_pixel", "pixels_per_column"):
         value = getattr(recipe, name)
-        if value:
+        # im2col::w::128 loads 128 pixels whatever the map says (PTX ISA 5.5.5.1).
+        if value and (name, recipe.kind) != ("pixels_per_column", "im2col_w128"):
             yield f"{name} {value} to {value - 1}", dataclasses.replace(recipe, **{name: value - 1})
             yield f"{name} {value} to {value // 2}", dataclasses.replace(recipe, **{name: value // 2})
     for other in ("none", "64B", "32B"):
@@ -69,6 +70,14 @@ def _has_one_element(recipe: Recipe, dimension: int) -> bool:
     if recipe.kind == "tiled":
         return recipe.box[dimension] == 1
     return recipe.kind != "im2col" and 1 < dimension < len(recipe.extents) - 1
+
+
+def _is_unconfirmed(recipe: Recipe, dimension: int) -> bool:
+    """Whether an element stride is that of the images of im2col::w::128, which no manual describes.
+
+    Its kernels have the hint allow_unconfirmed.
+    """
+    return recipe.kind == "im2col_w128" and dimension == len(recipe.extents) - 1
 
 
 def _changed_texts(ptx: str) -> Iterator[tuple[str, str]]:

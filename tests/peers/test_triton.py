@@ -21,13 +21,15 @@ SEEDS = range(20)
 SCRATCH_ALIGNMENT = 128
 
 
-def compiled(name: str, types: dict[str, str], constants: dict[str, int], architecture: int) -> Any:
+def compiled(
+    name: str, types: dict[str, str], constants: dict[str, int], architecture: int, module: str = "triton_kernels"
+) -> Any:
     """The kernel compiled for one GPU architecture with four warps."""
     import triton
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource
 
-    kernel = getattr(importlib.import_module("triton_kernels"), name)
+    kernel = getattr(importlib.import_module(module), name)
     signature = {argument: types.get(argument, "constexpr") for argument in kernel.arg_names}
     constexprs = {(kernel.arg_names.index(argument),): value for argument, value in constants.items()}
     source = ASTSource(fn=kernel, signature=signature, constexprs=constexprs)
@@ -53,6 +55,8 @@ def run(kernel: Any, blocks: int, arguments: list[Any], settings: Settings) -> N
 @pytest.fixture(autouse=True)
 def import_path_of_kernels(monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> None:
     monkeypatch.syspath_prepend(request.path.parent)
+    monkeypatch.syspath_prepend(request.path.parents[2] / "benchmarks" / "hopper")
+    monkeypatch.syspath_prepend(request.path.parents[1] / "kernels")
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -81,6 +85,25 @@ def test_softmax(architecture: int, seed: int) -> None:
     spread = float(np.ptp(x, axis=1).max())
     tolerance = exact * (2.0**-24 * (2 * spread * 2.45 + 8 + 4) + 2 * 2.0**-22)
     assert (np.abs(y - exact) <= tolerance).all()
+
+
+@pytest.mark.parametrize(("stride", "padding"), [(1, 1), (2, 0)])
+def test_convolution_of_the_benchmark(stride: int, padding: int) -> None:
+    """Tiles that span images, of pixels and filters that do not fill the last ones; on Hopper, where it is timed."""
+    from direct_convolution import conv_forward
+
+    numbers = ("images", "extent", "channels", "filters", "output", "stride", "padding")
+    types = {**dict.fromkeys(("X", "F", "Y"), "*fp16"), **dict.fromkeys(numbers, "i32")}
+    tile = {"TAPS": 3, "TM": 64, "TN": 64, "TK": 32}
+    kernel = compiled("convolution", types, tile, 90, "triton_convolution")
+    random = np.random.default_rng(stride)
+    x, f = (random.integers(-3, 4, shape).astype(np.float16) for shape in ((3, 7, 7, 40), (3, 3, 40, 72)))
+    exact = conv_forward(x, f.transpose(3, 0, 1, 2), stride=stride, dilation=1, padding=padding)
+    y = np.full(exact.shape, np.nan, np.float16)
+    output = exact.shape[1]
+    blocks = -(-3 * output**2 // 64) * 2
+    run(kernel, blocks, [x, f, y, 3, 7, 40, 72, output, stride, padding], Settings(1))
+    assert np.array_equal(y, exact.astype(np.float16))
 
 
 @pytest.mark.parametrize("architecture", ARCHITECTURES)

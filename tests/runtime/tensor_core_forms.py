@@ -51,6 +51,7 @@ FORMS = (
         (
             "kernels/test_tensor_core_kernels.py::test_equals_the_exact_sums[convolution weights-sm_100a]",
             "kernels/test_weight_stationary.py::test_changed_masks_are_noticed",
+            "kernels/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
             "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
             "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
         ),
@@ -60,6 +61,8 @@ STATIONARY_TESTS = (
     "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
     "ptxsim/test_activation_stationary.py::test_a_wrong_step_changes_the_sums",
     "ptxsim/test_im2col_w.py::test_halo_continues_with_the_next_image",
+    "kernels/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
+    "mutants/test_convolution_mutants.py::test_mutants_of_one_copy_for_all_taps",
 )
 STATIONARY_DIFFERS = (
     ("one row enters at lane 0 after each shift", "four rows enter, at lanes 31, 63, 95 and 127"),

@@ -83,7 +83,8 @@ order:
 
 """
 REACHED = """A kernel becomes this listing with `mode="stationary"` and the hint `allow_unconfirmed`. It stores
-its outputs through a view of mode `w128`:
+its outputs through a view of mode `w128`. With `num_ctas=2` a tile has 256 outputs, 128 in each CTA, and each CTA loads
+a part of the filters for both:
 
 """
 NOT_REACHED = """No kernel becomes this listing: it is PTX written by hand. Kernels have algorithm 3, `mode="run"`,

@@ -97,6 +97,8 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
     for op in multiplies:
         if isinstance(op, Tcgen05MmaSparseOp):
             raise NotPairsError("pairs multiply no sparse operands")
+        if op.accumulator.type.is_transposed:
+            raise NotPairsError("filters are the first operand, which is multiplied in each block")
         rows, columns = op.accumulator.type.shape
         may_be_narrow = isinstance(op, Tcgen05MmaOp) and op.lhs.type.memory == SHARED
         has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and may_be_narrow

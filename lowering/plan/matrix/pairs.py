@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from tilec.compile_options import CompileOptions
 from tilec.dialect.cuda_tile.types import PartitionViewType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_type import STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.kernel_hints import allows_tma
@@ -22,6 +22,7 @@ from tilec.lowering.plan.matrix.accumulator import accumulators
 from tilec.lowering.plan.matrix.operand_source import OperandSource, operand_source
 from tilec.lowering.plan.matrix.row_loads import has_known_control, has_known_position
 from tilec.lowering.plan.matrix.scale_factors import scale_columns
+from tilec.lowering.plan.matrix.stationary_tiles import mode_of_images
 from tilec.lowering.plan.matrix.unit_choice import matrix_types, unit_for
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES, matrix_multiplies
@@ -46,8 +47,9 @@ def is_in_narrow_pair(op: ir.OpView) -> bool:
 
 
 def narrow_multiplies(entry: ir.OpView, ctas: int) -> list[ir.OpView]:
-    """The multiplies of which each CTA would have 64 rows."""
-    return [op for op in _multiplies(entry) if op.acc.type.shape[0] == ctas * NARROW_ROWS]
+    """The multiplies of which each CTA would have 64 rows, but those of images that stay: pairs have none."""
+    found = [op for op in _multiplies(entry) if op.acc.type.shape[0] == ctas * NARROW_ROWS]
+    return [op for op in found if mode_of_images(op) not in (STATIONARY, WEIGHTS)]
 
 
 def multiplies_in_narrow_pairs(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions) -> bool:
@@ -118,7 +120,7 @@ def _factor_columns(op: ir.OpView) -> int:
 def is_done_by_pairs(op: ir.OpView, target: Target, order: MemoryOrder, ctas: int) -> bool:
     """Whether TMA loads both operands, and all CTAs run the multiply of their rows equally often."""
     unit, _ = unit_for(op, target, _WARPS, ctas=ctas)
-    if unit is None or not unit.accumulates_in_tensor_memory or not has_known_control(op):
+    if unit is None or not unit.accumulates_in_tensor_memory or unit.is_weight_stationary or not has_known_control(op):
         return False
     lhs, rhs = _source_by_tma(op.lhs, target, order, images=True), _source_by_tma(op.rhs, target, order)
     # Pairs of 64 rows read them from shared memory alone (lowering/gpu/channels/pair_multiplies.py).
@@ -136,14 +138,12 @@ def _is_image(source: OperandSource, target: Target) -> bool:
     type = source.load.view.type
     if is_of_run(source.load):
         return isinstance(image_run(source.load, target), ImageRun)
-    if not isinstance(type, Im2colViewType) or type.mode in BY_ROW:
+    if not isinstance(type, Im2colViewType):
         return False
     return isinstance(im2col_map_for(source.load, target, rounds_to_tf32=source.rounds_to_tf32), TensorMap)
 
 
-def _source_by_tma(
-    operand: ir.Value, target: Target, order: MemoryOrder, images: bool = False
-) -> OperandSource | None:
+def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder, images: bool = False) -> OperandSource | None:
     """The load of an operand if TMA copies adjacent tiles, from the same position in all CTAs but for their rows.
 
     They may be of `images`.

@@ -122,10 +122,15 @@ def run_of(load: ir.OpView) -> Hashable:
     return load.operation.block, load.view, *load.index, *list(load.offset)[:-1]
 
 
+def mode_of_images(multiply: ir.OpView) -> str | None:
+    """The mode of the images of which the lhs of a multiply is a tile, or None."""
+    source = operand_source(multiply.lhs)
+    return None if isinstance(source, str) else getattr(source.load.view.type, "mode", None)
+
+
 def is_weight_stationary(multiply: ir.OpView) -> bool:
     """Whether the lhs of a multiply is a tile of images in mode "weights"."""
-    source = operand_source(multiply.lhs)
-    return not isinstance(source, str) and getattr(source.load.view.type, "mode", None) == WEIGHTS
+    return mode_of_images(multiply) == WEIGHTS
 
 
 def stationary_tiles(

@@ -42,6 +42,14 @@ def tiles_of_run(type: Im2colViewType, images: Number, outputs: Sequence[Number]
     return WIDE.quotient_up(WIDE.product([WIDE.cast(images), *run]), type.tile_shape[0])
 
 
+def known_tiles_of_row(type: Im2colViewType) -> int | None:
+    """The tiles of one row of every image, of a view whose tiles do not cross rows; None if the type does not say."""
+    images, *_, width, _ = type.tensor_view.shape
+    if images is None or width is None:
+        return None
+    return int(tiles_of_run(type, images, [_output_extent(type, type.spatial_rank - 1, width)]))
+
+
 def index_space(type: Im2colViewType, extents: Sequence[Number], outputs: Sequence[Number]) -> list[Number]:
     """The numbers of tiles of an im2col view along pixels and channels."""
     rows = outputs[:-1] if divides_rows(type) else []

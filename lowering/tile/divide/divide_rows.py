@@ -18,10 +18,12 @@ from dataclasses import dataclass, field
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.bounds import greatest
 from tilec.lowering.tile.analysis.constants import constant, integer_splat, splat_attribute, splat_elements
-from tilec.lowering.tile.analysis.index_arithmetic import broadcast
+from tilec.lowering.tile.analysis.index_arithmetic import IndexArithmetic, broadcast
+from tilec.lowering.tile.analysis.index_space import divides_rows, known_tiles_of_row
 from tilec.lowering.tile.analysis.part_access import view_of_parts
 from tilec.lowering.tile.analysis.replacing import replace
 from tilec.lowering.tile.divide.depth_parts import add_depth_parts, check_depth
@@ -122,13 +124,13 @@ class _Split:
 
     Attributes:
         views: the views of parts of images, by the view of whole tiles and the shape of a part.
-        indices: the indices of these parts, by the index of a whole tile and the block of the access.
+        indices: the indices of these parts, by the index of a tile, the block of the access and the tiles of a row.
     """
 
     ctas: int
     cta: ir.Value
     views: dict[tuple[ir.Value, tuple[int, ...]], ir.Value] = field(default_factory=dict)
-    indices: dict[tuple[ir.Value, ir.Block], ir.Value] = field(default_factory=dict)
+    indices: dict[tuple[ir.Value, ir.Block, tuple[int, int] | None], ir.Value] = field(default_factory=dict)
 
 
 def _copy_constants(entry: ir.OpView) -> None:
@@ -171,9 +173,12 @@ def _divide_image_access(op: ir.OpView, dimension: int, split: _Split) -> None:
         with ir.InsertionPoint.after(op.view.owner):
             split.views[op.view, shape] = view_of_parts(op.view, shape)
     indices = list(op.index)
-    key = indices[dimension], op.operation.block
+    whole, part = op.view.type, split.views[op.view, shape].type
+    counts = _tiles_of_row(whole, part, split) if dimension == ROWS else None
+    key = indices[dimension], op.operation.block, counts
     if key not in split.indices:
-        split.indices[key] = _part_index(_common_width(indices)[dimension], split)
+        index = _common_width(indices)[dimension]
+        split.indices[key] = _part_index(index, split) if counts is None else _part_in_row(index, split, *counts)
     indices[dimension] = split.indices[key]
     # Indices and taps have one type.
     _replace_access(op, split.views[op.view, shape], _common_width(indices), [_common_width(list(op.offset))])
@@ -194,14 +199,39 @@ def _common_width(indices: list[ir.Value]) -> list[ir.Value]:
 
 
 def _part_index(index: ir.Value, split: _Split) -> ir.Value:
-    """index * ctas + cta; an index whose product does not fit is limited to one that is outside of every tensor."""
-    type = index.type
-    limit = (1 << type.element.width - 1) // split.ctas
-    if not 0 <= greatest(index) < limit:
-        index = build("mini", [index, integer_splat(type, limit)], [type], {"signedness": "unsigned"}).result
-    cta = _cast(split.cta, type)
+    """index * ctas + cta."""
+    type, index, cta = index.type, _limited(index, split), _cast(split.cta, index.type)
     product = build("muli", [index, integer_splat(type, split.ctas)], [type]).result
     return build("addi", [product, cta], [type]).result
+
+
+def _limited(index: ir.Value, split: _Split) -> ir.Value:
+    """The index; one whose product with the CTAs does not fit is limited to one that is outside of every tensor."""
+    type = index.type
+    limit = (1 << type.element.width - 1) // split.ctas
+    if 0 <= greatest(index) < limit:
+        return index
+    return build("mini", [index, integer_splat(type, limit)], [type], {"signedness": "unsigned"}).result
+
+
+def _tiles_of_row(whole: Im2colViewType, part: Im2colViewType, split: _Split) -> tuple[int, int] | None:
+    """The tiles and the parts that a row of the images has; None if the parts of all tiles are numbered in order."""
+    if not divides_rows(whole):
+        return None
+    tiles, parts = known_tiles_of_row(whole), known_tiles_of_row(part)
+    assert tiles is not None and parts is not None, "divided_rows requires them"
+    return None if parts == split.ctas * tiles else (tiles, parts)
+
+
+def _part_in_row(index: ir.Value, split: _Split, tiles: int, parts: int) -> ir.Value:
+    """The number of a part, if a row has fewer parts than its tiles times the CTAs; the other CTAs have no pixels."""
+    numbers = IndexArithmetic(index.type.element.width)
+    row, tile = numbers.divided(_limited(index, split), tiles)
+    part = numbers.made(numbers.sum([numbers.product([tile, split.ctas]), _cast(split.cta, index.type)]))
+    number = numbers.sum([numbers.product([row, parts]), part])
+    # The extents of a tensor are below this.
+    outside = (1 << numbers.width - 1) - 1
+    return numbers.made(numbers.select(numbers.is_less(part, parts), number, outside))
 
 
 def _divide_constant(op: ir.OpView, _dimension: int, _split: _Split) -> None:

@@ -17,11 +17,13 @@ from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
+from tilec.dialect.tilex.im2col_rules import TILE_PIXELS, pixels_text
+from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.dialect.walk import operations_below, operations_named, reached
 from tilec.errors import SourceLocation
 from tilec.lowering.tile.analysis.constants import splat_attribute
+from tilec.lowering.tile.analysis.index_space import divides_rows, known_tiles_of_row
 from tilec.lowering.tile.analysis.tile_operations import (
     DIVISIBLE_MULTIPLIES,
     PLAIN_MULTIPLIES,
@@ -140,6 +142,11 @@ def _check_parts(divided: Divided, ctas: int, entry: ir.OpView) -> None:
     for value, dimension in divided.items():
         if value.type.shape[dimension] % ctas:
             raise NotDivisibleError(_JOINED, _maker(value) or entry)
+    for op in operations_named(entry, (IMAGE_LOAD, IMAGE_STORE)):
+        mode, pixels = op.view.type.mode, op.tile.type.shape[ROWS] // ctas
+        if divided.get(op.tile) == ROWS and pixels not in TILE_PIXELS.get(mode, (pixels,)):
+            expected = f"tiles of mode {mode} have {pixels_text(mode)} pixels"
+            raise NotDivisibleError(f"{expected}, and a part of one would have {pixels}", op)
 
 
 def _long_dimension(store: ir.OpView, divided: Divided, least: int) -> list[tuple[ir.Value, int]]:
@@ -316,8 +323,9 @@ def _of_access(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     elif isinstance(view, Im2colViewType):
         if view.interleave is not None:
             raise NotDivisibleError("the channels of images are in slices", op)
-        if divided.get(op.tile) == ROWS and view.mode in BY_ROW:
-            raise NotDivisibleError(f"tiles of mode {view.mode} end with each row of the images", op)
+        if divided.get(op.tile) == ROWS and divides_rows(view) and known_tiles_of_row(view) is None:
+            known = "the number and the width of which are not known: give them in the signature"
+            raise NotDivisibleError(f"tiles of mode {view.mode} end with each row of the images, {known}", op)
     elif not isinstance(view, PartitionViewType):
         raise NotDivisibleError("it accesses a divided tile through a view without adjacent tiles", op)
     return iter(())

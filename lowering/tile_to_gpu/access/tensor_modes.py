@@ -11,6 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
 from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
+from tilec.dialect.tilex.im2col_rules import PIXELS_OF_W128
 from tilec.dialect.tilex.im2col_type import BY_ROW, RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.target import Target
@@ -128,6 +129,10 @@ def map_with_fields(view: ir.Value, target: Target, fields_for: Callable[[str], 
         return reason
     if type.mode in BY_ROW and not target.loads_along_w:
         return f"mode: TMA of {target.name} has no {_PTX_MODES[type.mode]} (PTX ISA 9.7.9.27.1.2)"
+    pixels = type.tile_shape[0]
+    if type.mode in ("w128", STATIONARY) and pixels != PIXELS_OF_W128:
+        expected = f"{_PTX_MODES[type.mode]} loads {PIXELS_OF_W128} pixels for each block of a cluster"
+        return f"tile: {expected}, and a block has {pixels}: choose num_ctas so that it has {PIXELS_OF_W128}"
     moved_as = moved_element(type.element)
     if moved_as is None:
         return f"array: element type {spell(type.element)} has no tensor map"

@@ -171,10 +171,11 @@ def im2col_view(
         mode: None: the compiler chooses between TMA and gathers. "im2col", "w" or "w128": loads are done by TMA in this
             mode (PTX ISA 5.5.4 and 5.5.5), or are an error. In the modes "w" and "w128" the pixels of a tile are at one
             position of the spatial dimensions but the last, and tiles are numbered position by position; "w128" needs
-            128 pixels. "run": one copy by TMA has the pixels of all taps along W, or it is an error; the products of
-            these taps may be added in another order. "stationary": the same in tensor memory, with the tiles of
-            "w128"; it needs the hint allow_unconfirmed. "weights": the filters are the first operand of the multiplies,
-            with the tiles of "w", of 64, 128 or 256 pixels and 32, 64 or 128 filters.
+            128 pixels, or 256, 512 or 1024 that the blocks of a cluster divide (hint num_ctas). "run": one copy by TMA
+            has the pixels of all taps along W, or it is an error; the products of these taps may be added in another
+            order. "stationary": the same in tensor memory, with the tiles of "w128"; it needs the hint
+            allow_unconfirmed. "weights": the filters are the first operand of the multiplies, with the tiles of "w", of
+            64, 128 or 256 pixels and 32, 64 or 128 filters.
         interleave: c: the array has slices of c channels, which are 16 or 32 bytes, [N, C / c, spatial dimensions, c]:
             channel b is element b % c of slice b // c. The last extent must be c, or the behavior is undefined. TMA
             loads tiles of whole slices, whose number is a constant of the signature, and `mode` is None or "im2col".
