@@ -26,8 +26,8 @@ _RECORDS = (
         advance_multiplies,
         guarantees=(
             "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
-            "for threads; so are their loads in the role `load`, where a later one has a ring of one slot, if it "
-            'is proven that all roles still terminate ("Schedules", "Liveness")'
+            "for threads; so are their loads in the role `load`, where a later one has a ring of at most two slots, if "
+            'it is proven that all roles still terminate ("Schedules", "Liveness")'
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),
