@@ -22,6 +22,7 @@ from tilec.lowering.plan.matrix.pairs import multiplies_in_narrow_pairs
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
 from tilec.lowering.plan.operand_sides import exchange_sides
+from tilec.lowering.plan.result_stores import has_places, place_results
 from tilec.lowering.plan.scaled_multiplies import (
     compute_scaled_in_turn,
     fit_scaled_multiplies,
@@ -96,9 +97,19 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
         best = faster(finish(halved, is_divided=True), best, compiler)
     with module.context:
         if has_choice:
-            best = _with_kept_operands(best, compiler)
+            best = _with_kept_operands(_with_placed_results(best, compiler), compiler)
     remarks += best.remarks
     return best.module
+
+
+def _with_placed_results(present: Candidate, compiler: Compiler) -> Candidate:
+    """The candidate with the place of stores in loops that is the faster one by the cost model."""
+    if not has_places(present.module, compiler.target):
+        return present
+    early, late = copied(present.module), copied(present.module)
+    place_results(early, late=False)
+    place_results(late, late=True)
+    return faster(*(Candidate(made, made, present.remarks) for made in (late, early)), compiler)
 
 
 def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:

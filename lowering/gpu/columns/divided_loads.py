@@ -19,7 +19,7 @@ from functools import cache, partial
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.channel import PutBeginOp, ReleaseOp
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.memory import BarrierOp, LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_in, operations_named, reached, terminator_of, users_of, with_inner
@@ -69,7 +69,7 @@ def divide_loads(kernel: KernelOp, context: Context) -> None:
         type = load.buffer.type
         if read is not None and not type.is_transposed and not (kernel.ctas > 1 and is_narrow(type)):
             is_filled = _is_stored(read.tile) or any(_may_follow(fill, load.operation) for fill in fills)
-            _divide(read, kernel.warps, is_short, may_be_early=not is_filled)
+            _divide(read, kernel.warps, is_short, is_filled=is_filled)
 
 
 # ---- branches
@@ -135,7 +135,7 @@ def _may_follow(op: ir.Operation, other: ir.Operation) -> bool:
     return path[number].block == others[number].block and not path[number].is_before_in_block(others[number])
 
 
-def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, may_be_early: bool) -> None:
+def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, is_filled: bool) -> None:
     converted = [user for user in users_of(read.tile) if user.name == ConvertLayoutOp.OPERATION_NAME]
     users = [user for user in users_of(read.tile) if user not in converted]
     pieces = [user.opview for user in (*users, *(user for op in converted for user in users_of(op.result)))]
@@ -143,14 +143,17 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, may_be_ear
         return
     last = _last(read, pieces)
     is_late = last is not None and (_keep_place(read, last, warps, is_short) or _move_release(read, last))
-    # Columns of a whole tile may be those of other warps, which get them through shared memory. But without a barrier
-    # a warp may write only columns that it has read itself.
-    if not is_late and not (converted and may_be_early):
+    # Columns of a whole tile may be those of other warps, which get them through shared memory.
+    if not is_late and not converted:
         return
     for piece in pieces:
         with ir.InsertionPoint(piece.operation if is_late else read.outermost), piece.location:
             piece.result.replace_all_uses_with(_columns(read, piece, warps))
         piece.operation.erase()
+    if not is_late and is_filled:
+        # Without a barrier a warp may write only columns that it has read itself.
+        with ir.InsertionPoint(read.outermost), read.outermost.location:
+            set_compute_role(emitter.gpu(BarrierOp, [], []).operation, compute_role(read.load.operation))
     for op in (*converted, read.outermost):
         op.erase()
 

@@ -13,8 +13,10 @@ The share is the least with which the units of the SM, over all roles of the loo
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from typing import Protocol
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
@@ -24,9 +26,11 @@ from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.elementwise_work import exponential_elements, exponential_work
-from tilec.lowering.gpu.cost.loop_work import LoopWork, Run, busy_cycles, cycles_of, loops_of
+from tilec.lowering.gpu.cost.loop_work import LoopWork, Run, busy_cycles, loops_of
+from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
@@ -36,19 +40,35 @@ _EXP2 = "math.exp2"
 _LEAST_ELEMENTS = 16
 # A share has to save this part of the cycles against a smaller one, for it costs instructions and registers.
 _SAVED = 0.005
+# The elements of exponentials, by the number of those that a thread has, and by the present share.
+_Elements = Mapping[tuple[int, int], float]
+
+
+class CountCycles(Protocol):
+    """The cycles of an iteration of a loop, for one of the `blocks` blocks of an SM."""
+
+    def __call__(self, loop: LoopWork, device: Device, blocks: int) -> float: ...
 
 
 def emulate_exponentials(kernel: KernelOp, context: Context) -> None:
     """Sets `polynomials` in a tile_gpu.kernel in place; run when roles and their tiles are final."""
+    set_shares(kernel, context, lambda loop, device, blocks: combined_cycles(busy_cycles(loop, device, blocks)))
+
+
+def set_shares(kernel: KernelOp, context: Context, cycles: CountCycles) -> None:
+    """Gives the exponentials of each loop the share with which it takes about the fewest cycles, in place.
+
+    `cycles` returns those of a loop on a device whose SMs share a number of blocks.
+    """
     if not any(map(_is_emulated, operations_inside(kernel))):
         return
-    device, known = device_of(context.target.name), VisitedTiles()
+    device, known, plan = device_of(context.target.name), VisitedTiles(), context.plan(kernel)
+    blocks = blocks_together(kernel, context.target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
     for loop in loops_of(kernel, device, counts_outside=False):
         if loop.depth >= 0 and not loop.has_inner_loops:
-            share = _share(loop, device, known)
-            if share and _saves(loop, share, device, known):
-                for op in _exponentials(loop.runs):
-                    _set_share(op, share)
+            share = _share(loop, [_elements(run, known) for run in loop.runs], device, partial(cycles, blocks=blocks))
+            for op in _exponentials(loop.runs):
+                _set_share(op, share)
 
 
 def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
@@ -65,8 +85,17 @@ def _is_emulated(op: ir.Operation) -> bool:
     return is_f32 and thread_elements(type) >= _LEAST_ELEMENTS
 
 
+def _present_share(op: ir.Operation) -> int:
+    return op.opview.polynomials or 0 if op.name == MathOp.OPERATION_NAME else 0
+
+
 def _set_share(op: ir.Operation, share: int) -> None:
     """Polynomials compute `share` of the elements; the upstream operation has no attribute for it."""
+    if share == _present_share(op):
+        return
+    if not share:
+        del op.attributes["polynomials"]
+        return
     if op.name == MathOp.OPERATION_NAME:
         op.attributes["polynomials"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), share)
         return
@@ -79,38 +108,42 @@ def _set_share(op: ir.Operation, share: int) -> None:
     op.erase()
 
 
-def _share(loop: LoopWork, device: Device, known: VisitedTiles) -> int:
-    """The share of a loop, in parts of POLYNOMIAL_PARTS."""
-    elements = _elements(loop.runs, known)
-    if not elements:
-        return 0
-    steps = (loop.step + _change(elements, share, device) for share in range(POLYNOMIAL_PARTS))
-    cycles = [combined_cycles(busy_cycles(replace(loop, step=step), device)) for step in steps]
-    return next(share for share, each in enumerate(cycles) if each <= (1 + _SAVED) * min(cycles))
+def _share(
+    loop: LoopWork, elements: Sequence[_Elements], device: Device, cycles: Callable[[LoopWork, Device], float]
+) -> int:
+    """The least share, in parts of POLYNOMIAL_PARTS, with which a loop takes about the fewest cycles."""
+    known = list[float]()
+    for share in range(POLYNOMIAL_PARTS):
+        known.append(cycles(_emulated(loop, elements, share, device), device))
+        # More polynomials take more of other units.
+        if known[-1] > (1 + _SAVED) * min(known):
+            break
+    return next(share for share, each in enumerate(known) if each <= (1 + _SAVED) * min(known))
 
 
-def _saves(loop: LoopWork, share: int, device: Device, known: VisitedTiles) -> bool:
-    """Whether a share makes a loop faster, with the time for which its roles wait for each other."""
+def _emulated(loop: LoopWork, elements: Sequence[_Elements], share: int, device: Device) -> LoopWork:
+    """A loop with a share of the exponentials of each run."""
     step, roles = loop.step, {role: list(actions) for role, actions in loop.roles.items()}
-    for run in loop.runs:
-        if elements := _elements([run], known):
-            change = _change(elements, share, device)
-            step += change
-            roles[run.role][run.action] = run.busy(device, run.step + change)
-    emulated = replace(loop, step=step, roles=roles)
-    return cycles_of(emulated, device).cycles <= (1 - _SAVED) * cycles_of(loop, device).cycles
+    for run, found in zip(loop.runs, elements, strict=True):
+        change = _change(found, share, device)
+        step += change
+        roles[run.role][run.action] = run.busy(device, run.step + change)
+    return replace(loop, step=step, roles=roles)
 
 
-def _elements(runs: Iterable[Run], known: VisitedTiles) -> dict[int, float]:
-    """The elements of the exponentials, by the number of those of an operation that a thread has."""
-    elements = defaultdict[int, float](float)
-    for op in _exponentials(runs):
+def _elements(run: Run, known: VisitedTiles) -> _Elements:
+    """The elements of the exponentials, by the number of those of an operation that a thread has, and their share."""
+    elements = defaultdict[tuple[int, int], float](float)
+    for op in _exponentials([run]):
         per_thread, count = exponential_elements(op, known)
-        elements[per_thread] += count
+        elements[per_thread, _present_share(op)] += count
     return elements
 
 
-def _change(elements: dict[int, float], share: int, device: Device) -> Step:
-    """The work of exponentials with a share, less their work without one."""
-    before = (exponential_work(*each, 0, device).times(-1) for each in elements.items())
-    return sum((exponential_work(*each, share, device) for each in elements.items()), sum(before, Step()))
+def _change(elements: _Elements, share: int, device: Device) -> Step:
+    """The work of exponentials with a share, less their present work."""
+    change = Step()
+    for (per_thread, present), count in elements.items():
+        change += exponential_work(per_thread, count, share, device)
+        change += exponential_work(per_thread, count, present, device).times(-1)
+    return change

@@ -38,7 +38,7 @@ from tilec.dialect.walk import operations_in, operations_inside, owner_of, used_
 from tilec.lowering import emitter
 from tilec.lowering.gpu.columns.promote_products import promote_products
 from tilec.lowering.gpu.ir.enclosing import is_repeated
-from tilec.lowering.gpu.ir.operation_role import compute_role, role_of, set_compute_role
+from tilec.lowering.gpu.ir.operation_role import LOAD, compute_role, role_of, set_compute_role
 from tilec.lowering.gpu.ir.slots import GET
 from tilec.lowering.gpu.kernel_pass import Context
 
@@ -81,6 +81,15 @@ class _Order(dict[ir.Block, list[ir.Operation]]):
         at = operations.index(op)
         return operations[:at], operations[at + 1 :]
 
+    def of_threads(self, step: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
+        """The same without the loads of the role `load` into other channels, which run beside a step of threads."""
+        before, following = self.around(step)
+        return _without_loads(before, step), _without_loads(following, step)
+
+
+def _without_loads(operations: list[ir.Operation], step: ir.Operation) -> list[ir.Operation]:
+    return [op for op in operations if role_of(op) != LOAD or step.operands[0] in op.operands]
+
 
 def _signal_first(commit: ir.Operation, order: _Order) -> None:
     """Inserts a barrier for the assembler after a signal in a loop, if threads compute and store a tile after it."""
@@ -106,7 +115,7 @@ def _waits(put: ir.Operation) -> bool:
 
 def _release_late(release: ir.Operation, order: _Order) -> None:
     """Moves the release of a slot to after the reduction of the tile that was loaded from it."""
-    before, following = order.around(release)
+    before, following = order.of_threads(release)
     if not before or before[-1].name != _LOAD or compute_role(before[-1]) != compute_role(release):
         return
     reduced = _reduction(before[-1].results[0])
@@ -134,7 +143,7 @@ def _is_of_read(op: ir.Operation) -> bool:
 
 def _ends_read(release: ir.Operation, order: _Order) -> bool:
     """Whether a release in a loop follows the only read of a tile that TMA has loaded for threads."""
-    before, _ = order.around(release)
+    before, _ = order.of_threads(release)
     if not is_repeated(release) or not _is_of_read(release) or [op.name for op in before[-2:]] != [GET, _LOAD_SHARED]:
         return False
     get, load = before[-2:]
@@ -147,7 +156,7 @@ def _read_late(release: ir.Operation, order: _Order) -> None:
     The wait is then beside the one before it, and the release after the reduction of the tile, or before the next step,
     as both end a run of instructions.
     """
-    before, following = order.around(release)
+    before, following = order.of_threads(release)
     if not any(op.name in (_LOAD, _WAIT) for op in (*before, *following)):
         return
     moved, values = [*before[-2:], release], set(before[-1].results)
@@ -169,7 +178,7 @@ def _read_late(release: ir.Operation, order: _Order) -> None:
     for each in (load, *arithmetic):
         each.move_before(op)
     del order[release.block]
-    _, later = order.around(op)
+    _, later = order.of_threads(op)
     run = list(itertools.takewhile(_is_pure, later))
     reduced = _reduction(load.results[0])
     release.move_after(reduced if reduced is not None and reduced in run else (op, *run)[-1])

@@ -60,6 +60,7 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.staging import is_staged
 from tilec.lowering.gpu.roles.correction_role import Correction, assign_correction, correction
+from tilec.lowering.gpu.roles.read_results_late import read_results_late
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 from tilec.lowering.target import LANES
 from tilec.remarks import Loss, Remark
@@ -101,6 +102,7 @@ def assign_roles(kernel: KernelOp, context: Context) -> None:
         if is_free and not all(use.owner.name == _MMA_SYNC for use in op.results[0].uses):
             _move_after_source(op)
     _place_operands_once(operations_inside(kernel))
+    read_results_late(kernel, context.target)
     if context.options.roles:
         _assign_chains(kernel, context)
 

@@ -168,13 +168,12 @@ class _Loop:
     def follow(self) -> None:
         """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster."""
         found = self._problem(self.kernel)
-        schedule = None if found is None else _shorter_schedule(found, self.options.solver)
-        now = None if found is None or schedule is None else _steady_intervals(found)
-        if found is None or schedule is None or now is None:
+        now = None if found is None else _steady_intervals(found)
+        if found is None or now is None:
             return
         best, kept = now, None
-        for has_new_order in _VARIANTS:
-            candidate = self._candidate(found, schedule, has_new_order)
+        for order, slots in self._choices(found):
+            candidate = self._candidate(found, order, slots)
             if candidate is None:
                 continue
             times = self._times(candidate)
@@ -183,6 +182,21 @@ class _Loop:
             candidate.trial.operation.erase()
         if kept is not None:
             self._keep(kept)
+
+    def _choices(self, found: LoopProblem) -> Iterator[tuple[Mapping[str, RoleOrder], Mapping[ir.Value, int]]]:
+        """The orders of roles to try, each with the slots of rings that change; none if the loop is near its bound."""
+        now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
+        upper = 0 if now is None else math.floor((1 - _GAIN) * now.interval)
+        named = zip(found.problem.operations, found.roles, strict=True)
+        pinned = replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
+        if _bound(pinned, role_numbers(found)) >= upper:
+            return
+        schedule = _shorter_schedule(pinned, upper, self.options.solver)
+        if schedule is not None:
+            orders, slots = _role_orders(found, schedule), self._slots(found, schedule)
+            for has_new_order in _VARIANTS:
+                yield {role: order for role, order in orders.items() if has_new_order(role)}, slots
+        yield _order_of_late_sums(found), {}
 
     def _keep(self, candidate: _Candidate) -> None:
         """Gives the loop a schedule that is legal, and its rings and roles what it needs."""
@@ -219,12 +233,10 @@ class _Loop:
         return blocks_together(kernel, self.target, needed, plan.tensor_columns)
 
     def _candidate(
-        self, found: LoopProblem, schedule: Schedule, has_new_order: Callable[[str], bool]
+        self, found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]
     ) -> _Candidate | None:
-        """The slots of a schedule, and its order in some roles; None if the loop cannot have them."""
-        orders = {role: order for role, order in _role_orders(found, schedule).items() if has_new_order(role)}
+        """A candidate with some slots, and an order in some roles; None if the loop cannot have them."""
         orders = {role: order for role, order in orders.items() if not order.is_present()}
-        slots = self._slots(found, schedule)
         if any(max(order.advances) > _MOST_ADVANCE for order in orders.values()) or not (orders or slots):
             return None
         with self.kernel.operation.location:
@@ -317,20 +329,20 @@ def _role_around(op: ir.Operation, roles: RolesOp) -> int:
     return blocks.index(op.block)
 
 
-def _shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
-    """A schedule of a loop; None if the code is near its bound, or nothing shorter is found.
+def _bound(pinned: Problem, roles: Sequence[int]) -> float:
+    """The lower bound of the interval of a loop, whose operations have their roles; infinity without one."""
+    try:
+        return bound(quantized(pinned), roles).interval
+    except ProblemError:
+        return math.inf
+
+
+def _shorter_schedule(pinned: Problem, upper: int, has_solver: bool) -> Schedule | None:
+    """A schedule with an interval of at most `upper`, or None if none is found.
 
     It is a stored answer, or a list schedule; with the solver also one that the solver finds.
     """
-    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
-    if now is None:
-        return None
-    named = zip(found.problem.operations, found.roles, strict=True)
-    pinned = replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
-    upper = math.floor((1 - _GAIN) * now.interval)
     try:
-        if bound(quantized(pinned), role_numbers(found)).interval >= upper:
-            return None
         store = Store(_folder() if has_solver else None, _BUDGET)
         return solve(pinned, store, _BUDGET, search if has_solver else _no_search, upper=upper).schedule
     except ProblemError:
@@ -352,6 +364,13 @@ def _role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]
     """The order that a schedule asks for in each role; warpgroups of one role have that of the first."""
     first = {part.loop.operation: number for number, part in reversed(list(enumerate(found.parts)))}
     return {found.roles[number]: role_order(schedule, schedule.role[number], found.ahead) for number in first.values()}
+
+
+def _order_of_late_sums(found: LoopProblem) -> dict[str, RoleOrder]:
+    """The order in which multiplies that run ahead follow the others, for which threads may wait."""
+    numbers = [number for number, role in enumerate(found.roles) if role == MULTIPLY]
+    order = sorted(numbers, key=lambda number: found.ahead[number] > 0)
+    return {MULTIPLY: RoleOrder(tuple(order), (0,) * len(order))} if order else {}
 
 
 def _folder() -> str | None:

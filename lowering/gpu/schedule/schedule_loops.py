@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
+from tilec.lowering.gpu.columns.emulate_waiting import emulate_waiting
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State
 from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.schedule.advance_loads import advance_loads
@@ -26,8 +27,8 @@ _RECORDS = (
         advance_multiplies,
         guarantees=(
             "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
-            "for threads; so are their loads in the role `load`, where a later one has a ring of one slot, if it "
-            'is proven that all roles still terminate ("Schedules", "Liveness")'
+            "for threads; so are their loads in the role `load`, where a later one has a ring of at most two slots, if "
+            'it is proven that all roles still terminate ("Schedules", "Liveness")'
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),
@@ -128,6 +129,17 @@ _RECORDS = (
         needs=(State.CHANNELLED, State.EXPANDED),
         after=("advance-late-sums",),
         option="pipeline",
+    ),
+    KernelPass(
+        "emulate-waiting",
+        emulate_waiting,
+        guarantees=(
+            "exp2 of tiles of f32 has the `polynomials` with which a loop takes the fewest cycles in the order of its "
+            "schedule, where roles wait for each other"
+        ),
+        without="the share is that of `emulate-exponentials`",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("follow-schedule",),
     ),
 )
 # By name, in the order in which they run.
