@@ -5,11 +5,13 @@ The loops share rings, so that the slots and the order that one gets must be leg
 
 from __future__ import annotations
 
+import compare
 import numpy as np
 import pytest
 from compare import assert_within, run_everywhere
 
 import tilec as ct
+from tilec.lowering.gpu.roles import assign_roles
 
 Const = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
@@ -40,9 +42,30 @@ def attention_of_two_passes(Q, K, V, O, scale: float, tm: Const, tn: Const, widt
     ct.store(O, (ct.bid(0), 0), (acc / total).astype(O.dtype))
 
 
+def test_queries_are_placed_once(target: str) -> None:
+    """Threads store the queries before the loops, not in each iteration."""
+    arrays = ", ".join(f"{name}: f16[?%16,?%16]" for name in "QKVO")
+    signature = f"{arrays}, scale: f32, tm=128, tn=128, width=128"
+    text = ct.compile(attention_of_two_passes, signature=signature, target=target, stop="gpu").stage("gpu").text
+    assert text.count("!tile_128x128xf16 -> !shared_128x128xf16") == 1
+
+
 @pytest.mark.parametrize("length", [70, 512])
 @pytest.mark.parametrize("width", [64, 128])
 def test_two_passes(width: int, length: int, random: np.random.Generator, target: str) -> None:
+    check(width, length, random, target)
+
+
+def test_rings_of_one_slot(random: np.random.Generator, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The queries are placed in each iteration, so that fewer slots are left for the keys."""
+    monkeypatch.setattr(assign_roles, "_move_before_loops", lambda op: None)
+    compare._compiled.cache_clear()
+    check(128, 512, random, "sm_100a")
+    compare._compiled.cache_clear()
+
+
+def check(width: int, length: int, random: np.random.Generator, target: str) -> None:
+    """Compares with softmax in float64."""
     q, k, v = (random.standard_normal((n, width), np.float32).astype(np.float16) for n in (150, length, length))
     scale = float(np.float32(width**-0.5))
     scores = q.astype(np.float64) @ k.astype(np.float64).T * scale
