@@ -40,10 +40,10 @@ RECORDS = (
         "assign-roles",
         assign_roles,
         guarantees=(
-            "tiles that a multiply reads are placed as soon as they are computed, and once per block and layout; "
-            "unless `roles=off`, each chain of tiles that reads products in a loop and gives operands to multiplies "
-            "has a `tile_gpu.role`: `compute`, `compute1`, ..; the accumulators that chains update in loops, and what "
-            "is computed from them, have the role after those"
+            "tiles that a multiply reads are placed as soon as they are computed, before the loops in which they do "
+            "not change, and once per block and layout; unless `roles=off`, each chain of tiles that reads products in "
+            "a loop and gives operands to multiplies has a `tile_gpu.role`: `compute`, `compute1`, ..; the "
+            "accumulators that chains update in loops, and what is computed from them, have the role after those"
         ),
         without="one role computes all chains, and tiles are in registers until the multiply",
     ),

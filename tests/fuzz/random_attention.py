@@ -43,6 +43,8 @@ class AttentionWriter(ValueWriter):
         self.line(indent, f"{total} = ct.full(({rows}, 1), 0, dtype=ct.float32)")
         self.line(indent, f"{acc} = ct.full(({rows}, {width}), 0, dtype=ct.float32)")
         earlier = None if is_alone else self.earlier_weights(indent, rows, keys)
+        if self.random.random() < 0.15:
+            q = self.find_largest(indent, q, largest, (rows, width, keys))
         is_shared = earlier is None and self.random.random() < (0.6 if is_alone else 0.15)
         state = Attention(q, largest, total, acc, (rows, width, keys), earlier, is_shared)
         for bounds, mask in self.attention_loops():
@@ -60,6 +62,22 @@ class AttentionWriter(ValueWriter):
         sums = self.name()
         self.line(indent, f"{sums} = ct.broadcast_to({total}, ({rows}, 16))")
         self.store_tile(indent, Tile(sums, (rows, 16), "float32", result.bound))
+
+    def find_largest(self, indent: str, q: str, largest: str, shape: tuple[int, int, int]) -> str:
+        """A loop of its own for the maximum of scores; returns the queries, which may be computed."""
+        rows, width, keys = shape
+        if self.random.random() < 0.5:
+            q, given = self.name(), q
+            text = self.reduced(f"{given}.astype(ct.{self.kind.accumulator}) + 1")
+            self.line(indent, f"{q} = {text}.astype(ct.{self.kind.operand})")
+        j, inside = self.name(), indent + "    "
+        self.line(indent, f"for {j} in range({self.trips()}):")
+        self.enter(j)
+        k = self.operand(inside, "B", (width, keys), j)
+        product = self.reduced(f"ct.mma({q}, {k}, ct.full(({rows}, {keys}), 0, dtype=ct.float32))")
+        self.line(inside, f"{largest} = ct.maximum({largest}, ct.max({product}, 1, keepdims=True))")
+        self.leave_loop()
+        return q
 
     def attention_loops(self) -> tuple[tuple[str, str], ...]:
         """The bounds of each loop over blocks of keys, and its mask: the last loop often has one, the first seldom."""

@@ -13,17 +13,19 @@ tile_gpu.kernel @k(%q: i64, %n: i32) target "sm_100a" warps 4 {
   %no = arith.constant false
   %right = tile_gpu.make_tensor_map "f16" %q[%n, %n] strides [%n] box [64, 64] swizzle 128B fill zero
   %x = arith.constant dense<2.0> : !half
-  scf.for %i = %zero to %n step %one : i32 {
+  %sum = scf.for %i = %zero to %n step %one iter_args(%e = %x) -> (!half) : i32 {
     %k = tile_gpu.load_tile %right[%zero, %i] : !c
-    %first = tile_gpu.place %x : !half -> !a
+    %first = tile_gpu.place %e : !half -> !a
     %u = tile_gpu.undefined : !d
     %r = tile_gpu.multiply f16 %first, %k, %u accumulate %no : !a, !c -> !d
-    %second = tile_gpu.place %x : !half -> !a
+    %second = tile_gpu.place %e : !half -> !a
     %v = tile_gpu.undefined : !d
     %s = tile_gpu.multiply f16 %second, %k, %v accumulate %no : !a, !c -> !d
-    %third = tile_gpu.place %x : !half -> !b
+    %third = tile_gpu.place %e : !half -> !b
     %w = tile_gpu.undefined : !d
     %t = tile_gpu.multiply f16 %third, %k, %w accumulate %no : !b, !c -> !d
+    %next = arith.addf %e, %x : !half
+    scf.yield %next : !half
   }
   %l = tile_gpu.load_tile %right[%zero, %zero] : !c
   %fourth = tile_gpu.place %x : !half -> !a

@@ -122,3 +122,22 @@ def test_rings_leave_the_scratch_memory_of_reductions_and_scans(scans: bool, nee
     matrices = "x: f64[?,?%32], s: f64[?,?%32], a: f16[?,?%8], b: f16[?,?%8], c: f32[?,?%4]"
     compiled = compile_entry(reduce_beside_products, signature=f"{matrices}, scans={scans}", target=target)
     assert scratch_bytes(kernel_of(compiled.stage("gpu").value)) == needed
+
+
+@ct.kernel
+def multiply_page(pages, a, b, c) -> None:
+    """Tiles of one element, which all threads load, are numbers of tiles."""
+    total = ct.zeros((128, 128), ct.float32)
+    for block in range(ct.load(pages, (0, 0), (1, 1)).item()):
+        page = ct.load(pages, (1, block), (1, 1)).item()
+        total = ct.mma(ct.load(a, (0, block), (128, 64)), ct.load(b, (page, 0), (64, 128)), total)
+    ct.store(c, (0, 0), total)
+
+
+@pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
+def test_tiles_of_one_element_need_no_scratch_memory(target: str) -> None:
+    """The rings have all shared memory."""
+    signature = f"pages: i32[?,?], a: {MATRIX}, b: {MATRIX}, c: f32[?,?%4]"
+    module = module_of(multiply_page, signature, target)
+    assert operations_named(module, ("tile_gpu.extract",))
+    assert scratch_bytes(kernel_of(module)) == 0

@@ -10,8 +10,9 @@ Before that, tiles are placed as soon as they are computed, so that a chain has 
 before:   %p = exp2 ..   %o = read ..   %n = mulf %o, ..   place %n   %h = truncf %p   place %h
 after:    %p = exp2 ..   %h = truncf %p   place %h   %o = read ..   %n = mulf %o, ..   place %n
 
-A tile that is an operand of several multiplies is placed once. Threads multiply by mma.sync themselves: tiles for that
-are placed where the kernel multiplies, so that one slot after the other is in use.
+A tile that is an operand of several multiplies is placed once, and before a loop if it is computed before it. Threads
+multiply by mma.sync themselves: tiles for that are placed where the kernel multiplies, so that one slot after the other
+is in use.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ from tilec.dialect.tile_gpu.shape import (
 )
 from tilec.dialect.walk import operations_inside, owner_of
 from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator, is_operand
-from tilec.lowering.gpu.ir.enclosing import is_repeated
+from tilec.lowering.gpu.ir.enclosing import LOOPS, is_inside, is_repeated
 from tilec.lowering.gpu.ir.joined_values import Sets, carried_as, carried_groups
 from tilec.lowering.gpu.ir.operation_role import (
     compute_role,
@@ -98,13 +99,27 @@ def assign_roles(kernel: KernelOp, context: Context) -> None:
     operations = operations_inside(kernel)
     for op in [inner for inner in operations if inner.name == _PLACE]:
         # The order stays of tiles that have a place in common: values of an accumulator, stores, and those of a group.
-        is_free = not is_accumulator(op.results[0]) and not is_staged(op) and "group" not in op.attributes
-        if is_free and not all(use.owner.name == _MMA_SYNC for use in op.results[0].uses):
+        if is_accumulator(op.results[0]) or is_staged(op) or "group" in op.attributes:
+            continue
+        _move_before_loops(op)
+        if not all(use.owner.name == _MMA_SYNC for use in op.results[0].uses):
             _move_after_source(op)
     _place_operands_once(operations_inside(kernel))
     read_results_late(kernel, context.target)
     if context.options.roles:
         _assign_chains(kernel, context)
+
+
+def _move_before_loops(op: ir.Operation) -> None:
+    """Moves the place of an operand before the loops in which its tile does not change."""
+    if len(op.operands) > 1 or not all(map(_is_multiplied, op.results[0].uses)):
+        return
+    source = owner_of(op.operands[0])
+    while source is not None and source.block != op.block and op.parent.name in LOOPS:
+        loop = op.parent.operation
+        if is_inside(source, loop):
+            return
+        op.move_before(loop)
 
 
 def _move_after_source(op: ir.Operation) -> None:

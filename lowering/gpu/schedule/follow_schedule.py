@@ -42,10 +42,9 @@ from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
-from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, order_of, write_schedules
+from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
-from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
@@ -199,11 +198,14 @@ class _Loop:
         yield _order_of_late_sums(found), {}
 
     def _keep(self, candidate: _Candidate) -> None:
-        """Gives the loop a schedule that is legal, and its rings and roles what it needs."""
-        if not write_schedules(self.kernel, candidate.orders, self.context):
-            return
+        """Gives the loop a schedule that is legal with the slots that its rings get, and its roles what it needs."""
+        before = {channel: channel.owner.opview.stages for channel in candidate.slots}
         for channel, count in candidate.slots.items():
             set_stages(channel.owner, count)
+        if not write_schedules(self.kernel, candidate.orders, self.context):
+            for channel, count in before.items():
+                set_stages(channel.owner, count)
+            return
         if candidate.budgets is not None:
             assert self.kernel.roles is not None, "loops of roles have schedules"
             self.kernel.roles.operation.attributes[_BUDGETS] = candidate.budgets
@@ -217,7 +219,7 @@ class _Loop:
     def _times(self, candidate: _Candidate) -> tuple[int, int] | None:
         """The intervals of the loop with a schedule; None if it does not fit its target, or has no steady state."""
         try:
-            if self._blocks(candidate.trial) < self._blocks(self.kernel) or not liveness(candidate.trial).is_proven:
+            if self._blocks(candidate.trial) < self._blocks(self.kernel) or not is_live(candidate.trial):
                 return None
             found = self._problem(candidate.trial)
         except UnsupportedError:

@@ -59,11 +59,21 @@ def are_legal(kernel: KernelOp, orders: Mapping[ir.Operation, LoopOrder], contex
     moved = _with_moved_steps(orders, rounds)
     if not moved:
         return True
-    if not context.holds(State.EXPANDED, kernel):
-        for loop in scheduled_loops(kernel):
-            if loop not in orders:
-                moved |= _with_moved_steps({loop: present_order(loop)}, rounds_of(loop))
-    return liveness(kernel, moved).is_proven
+    others = {} if context.holds(State.EXPANDED, kernel) else _moved_steps(kernel)
+    return liveness(kernel, {loop: order for loop, order in others.items() if loop not in orders} | moved).is_proven
+
+
+def is_live(kernel: KernelOp) -> bool:
+    """Whether it is proven that all roles terminate, with loops as their schedules say."""
+    return liveness(kernel, _moved_steps(kernel)).is_proven
+
+
+def _moved_steps(kernel: KernelOp) -> dict[ir.Operation, LoopOrder]:
+    """The orders of the loops of a kernel whose schedules move steps on channels."""
+    moved = dict[ir.Operation, LoopOrder]()
+    for loop in scheduled_loops(kernel):
+        moved |= _with_moved_steps({loop: present_order(loop)}, rounds_of(loop))
+    return moved
 
 
 def _with_moved_steps(orders: Mapping[ir.Operation, LoopOrder], rounds: int) -> dict[ir.Operation, LoopOrder]:
