@@ -193,6 +193,19 @@ def covering_cases(
     return [Case(**row) for row in covering_rows(parameters, allowed, count)]
 
 
+# The configurations of the array of all modes.
+COUNT = 320
+
+
+def cases_of_other_modes(
+    mode: str, allowed: Callable[[Mapping[str, Any]], bool], extents: Sequence[str] = ("static", "images"), **tile: int
+) -> list[Case]:
+    """The configurations of the array of all modes in another one, with the extents of a tile that it needs."""
+    cases = [replace(case, mode=mode, **tile) for case in covering_cases(COUNT)]
+    possible = [case for case in cases if case.extents in extents and case.is_aligned and allowed(vars(case))]
+    return list(dict.fromkeys(possible))
+
+
 def kernel_of(case: Case) -> Kernel:
     return getattr(convolution_kernels, f"convolution_{case.rank}d")
 

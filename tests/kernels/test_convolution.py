@@ -15,6 +15,7 @@ import pytest
 from compare import SEEDS, SUM_CUT, assert_within, backends, run_everywhere
 from convolution_cases import (
     BY_ROW,
+    COUNT,
     KINDS,
     PARAMETERS,
     Case,
@@ -35,7 +36,6 @@ import tilec
 from tilec.errors import TilecError
 from tilec.lowering.target import TARGETS
 
-COUNT = 320
 CASES = covering_cases(COUNT)
 # sm_90a has no modes along W.
 RUNS = [
@@ -47,12 +47,12 @@ RUNS = [
 INSTRUCTIONS = {"im2col": ".im2col.", "w": ".im2col::w.", "w128": ".im2col::w::128."}
 
 
-def compiled(case: Case, target: str, arguments: tuple[Any, ...]) -> tilec.Compiled:
+def compiled(case: Case, target: str, arguments: tuple[Any, ...], stop: str | None = None) -> tilec.Compiled:
     """The kernel of a case, whose images are loaded as expected, and which says so if it gathers them.
 
     ptxas has no remark, such as C7509, that wgmma is serialized.
     """
-    kernel = tilec.compile(kernel_of(case), target=target, signature=signature_of(case, arguments))
+    kernel = tilec.compile(kernel_of(case), target=target, signature=signature_of(case, arguments), stop=stop)
     path = path_of(case, arguments[0])
     assert [name for name, text in INSTRUCTIONS.items() if text in kernel.ptx] == [path] * (path != "gather"), case
     gathers = [remark for remark in kernel.all_remarks if "load through the im2col view is a gather" in remark.message]
@@ -61,8 +61,8 @@ def compiled(case: Case, target: str, arguments: tuple[Any, ...]) -> tilec.Compi
     return kernel
 
 
-def check(problem: Problem, target: str, seeds: Iterable[int]) -> None:
-    assert_exact_everywhere(problem, compiled(problem.case, target, problem.arguments()), seeds)
+def check(problem: Problem, target: str, seeds: Iterable[int], stop: str | None = None) -> None:
+    assert_exact_everywhere(problem, compiled(problem.case, target, problem.arguments(), stop), seeds)
 
 
 def test_cases_cover_all_pairs_of_values() -> None:
@@ -90,6 +90,11 @@ def test_excluded_pairs_are_refused(pair: dict[str, Any]) -> None:
 @pytest.mark.parametrize(("case", "target"), RUNS[::13])
 def test_two_seeds(case: Case, target: str) -> None:
     check(integer_problem(case), target, SEEDS[1:3])
+
+
+@pytest.mark.parametrize(("case", "target"), RUNS)
+def test_ten_seeds(case: Case, target: str) -> None:
+    check(integer_problem(case), target, SEEDS[:10], stop="ptx")
 
 
 @pytest.mark.soak

@@ -17,6 +17,7 @@ from convolution_cases import (
     Case,
     Problem,
     assert_exact_everywhere,
+    cases_of_other_modes,
     covering_cases,
     integer_problem,
     is_possible,
@@ -102,9 +103,21 @@ def test_one_seed(case: Case, target: str) -> None:
     check(case, target, SEEDS[1:2])
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize(("case", "target"), RUNS)
 def test_ten_seeds(case: Case, target: str) -> None:
+    check(case, target, SEEDS[:10])
+
+
+OTHERS = cases_of_other_modes("run", is_run)
+
+
+def test_cases_of_other_modes_differ() -> None:
+    assert sum(map(fits, OTHERS)) >= 80 and not set(OTHERS) & set(CASES)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(number)) for number, case in enumerate(OTHERS)])
+def test_ten_seeds_of_cases_of_other_modes(case: Case, target: str) -> None:
     check(case, target, SEEDS[:10])
 
 

@@ -19,6 +19,7 @@ from convolution_cases import (
     Case,
     Problem,
     assert_exact_everywhere,
+    cases_of_other_modes,
     covering_cases,
     has_whole_rows,
     integer_problem,
@@ -84,9 +85,16 @@ def test_one_seed(case: Case) -> None:
     check(case, SEEDS[1:2])
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("case", NUMBERED)
 def test_ten_seeds(case: Case) -> None:
+    check(case, SEEDS[:10])
+
+
+OTHERS = cases_of_other_modes("stationary", is_stationary, pixel_tile=128)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(number)) for number, case in enumerate(OTHERS)])
+def test_ten_seeds_of_cases_of_other_modes(case: Case) -> None:
     check(case, SEEDS[:10])
 
 

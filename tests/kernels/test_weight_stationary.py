@@ -21,6 +21,7 @@ from convolution_cases import (
     Case,
     Problem,
     assert_exact_everywhere,
+    cases_of_other_modes,
     covering_cases,
     has_whole_rows,
     integer_problem,
@@ -90,10 +91,21 @@ def test_runs(case: Case) -> None:
     check_run(case, SEEDS[1:2])
 
 
-@pytest.mark.soak
 @pytest.mark.parametrize("case", [pytest.param(case, id=str(number)) for number, case in enumerate(CASES)])
 def test_ten_seeds_of_runs(case: Case) -> None:
     check_run(case, SEEDS[:10])
+
+
+OTHERS = cases_of_other_modes("weights", is_row_possible, PARAMETERS["extents"], filter_tile=32)
+
+
+@pytest.mark.parametrize("case", [pytest.param(case, id=str(number)) for number, case in enumerate(OTHERS)])
+def test_ten_seeds_of_cases_of_other_modes(case: Case) -> None:
+    """One copy has the pixels of all taps along W if the rows of the images are whole, else each tap has a copy."""
+    problem = integer_problem(case)
+    kernel = compiled(case, problem, ALLOWED)
+    assert "tcgen05.mma.ws." in kernel.ptx and "tcgen05.mma.cta_group" not in kernel.ptx
+    assert_exact_everywhere(problem, kernel, SEEDS[:10])
 
 
 def test_cases_differ() -> None:
