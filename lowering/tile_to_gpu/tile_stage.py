@@ -109,7 +109,8 @@ def _with_placed_results(present: Candidate, compiler: Compiler) -> Candidate:
     early, late = copied(present.module), copied(present.module)
     place_results(early, late=False)
     place_results(late, late=True)
-    return faster(*(Candidate(made, made, present.remarks) for made in (late, early)), compiler)
+    candidates = [Candidate(made, made, present.remarks) for made in (late, early)]
+    return faster(candidates[0], candidates[1], compiler)
 
 
 def _with_kept_operands(present: Candidate, compiler: Compiler) -> Candidate:

@@ -184,18 +184,13 @@ class _Loop:
 
     def _choices(self, found: LoopProblem) -> Iterator[tuple[Mapping[str, RoleOrder], Mapping[ir.Value, int]]]:
         """The orders of roles to try, each with the slots of rings that change; none if the loop is near its bound."""
-        now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
-        upper = 0 if now is None else math.floor((1 - _GAIN) * now.interval)
-        named = zip(found.problem.operations, found.roles, strict=True)
-        pinned = replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
-        if _bound(pinned, role_numbers(found)) >= upper:
-            return
-        schedule = _shorter_schedule(pinned, upper, self.options.solver)
+        schedule = _shorter_schedule(found, self.options.solver)
         if schedule is not None:
             orders, slots = _role_orders(found, schedule), self._slots(found, schedule)
             for has_new_order in _VARIANTS:
                 yield {role: order for role, order in orders.items() if has_new_order(role)}, slots
-        yield _order_of_late_sums(found), {}
+        if schedule is not None or _most_clocks(found) is not None:
+            yield _order_of_late_sums(found), {}
 
     def _keep(self, candidate: _Candidate) -> None:
         """Gives the loop a schedule that is legal with the slots that its rings get, and its roles what it needs."""
@@ -331,24 +326,34 @@ def _role_around(op: ir.Operation, roles: RolesOp) -> int:
     return blocks.index(op.block)
 
 
-def _bound(pinned: Problem, roles: Sequence[int]) -> float:
-    """The lower bound of the interval of a loop, whose operations have their roles; infinity without one."""
-    try:
-        return bound(quantized(pinned), roles).interval
-    except ProblemError:
-        return math.inf
-
-
-def _shorter_schedule(pinned: Problem, upper: int, has_solver: bool) -> Schedule | None:
-    """A schedule with an interval of at most `upper`, or None if none is found.
+def _shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
+    """A schedule of a loop; None if the code is near its bound, or nothing shorter is found.
 
     It is a stored answer, or a list schedule; with the solver also one that the solver finds.
     """
+    upper = _most_clocks(found)
     try:
         store = Store(_folder() if has_solver else None, _BUDGET)
-        return solve(pinned, store, _BUDGET, search if has_solver else _no_search, upper=upper).schedule
+        search_exactly = search if has_solver else _no_search
+        return None if upper is None else solve(_pinned(found), store, _BUDGET, search_exactly, upper=upper).schedule
     except ProblemError:
         return None
+
+
+def _most_clocks(found: LoopProblem) -> int | None:
+    """The interval of a schedule that is worth other code; None if the code is near its bound, or has no interval."""
+    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
+    upper = 0 if now is None else math.floor((1 - _GAIN) * now.interval)
+    try:
+        return upper if bound(quantized(_pinned(found)), role_numbers(found)).interval < upper else None
+    except ProblemError:
+        return None
+
+
+def _pinned(found: LoopProblem) -> Problem:
+    """The problem of a loop whose operations have their roles."""
+    named = zip(found.problem.operations, found.roles, strict=True)
+    return replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
 
 
 def _no_search(*_: object) -> None:
