@@ -76,6 +76,10 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
     number &= (1 << width) - 1
     if field.added:
         return None
+    if name == "xori":
+        # Bits with an inverted sign are the signed number plus half of the range.
+        is_sign = number == 1 << field.bits - 1 and not field.is_signed and field.bits < width and field.zeros == 0
+        return replace(field, is_signed=True, added=number) if is_sign else None
     if name == "andi":
         bits = number.bit_length()
         is_low = number == (1 << bits) - 1 and 0 < bits <= field.bits and field.zeros == 0
@@ -94,6 +98,30 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
         return None
     zeros = max(0, field.zeros - number)
     return BitField(field.word, field.shift + dropped, field.bits - dropped, is_signed, zeros)
+
+
+def record_divided(
+    lowering: Lowering, kind: PtxElement, name: str, source: ir.Value, number: int, result: ir.Value
+) -> None:
+    """Records the bits that a quotient by a power of two, or the remainder, is.
+
+    Args:
+        lowering: the state.
+        kind: the type of all three.
+        name: the operation, `floordivsi` for example.
+        source: the register of the dividend.
+        number: the divisor.
+        result: the register of the result.
+    """
+    field = field_of(lowering, kind, source)
+    if field is None or number < 1 or number & number - 1:
+        return
+    if name in ("divsi", "remsi") and (field.bits + field.zeros >= kind.bits or field.bounds[0] < 0):
+        return
+    is_remainder, is_signed = name.startswith("rem"), name.endswith("si")
+    shift = "shrsi" if is_signed else "shrui"
+    operation, operand = ("andi", number - 1) if is_remainder else (shift, number.bit_length() - 1)
+    record_bits(lowering, kind, operation, source, operand, result)
 
 
 def _is_exact(field: BitField, width: int) -> bool:
