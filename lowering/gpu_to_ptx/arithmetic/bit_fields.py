@@ -181,12 +181,12 @@ def floats_of_bits(
         return None
     convert: Callable[..., ir.Value] = _pair
     if target.name == "bf16" and any(field.bits == _BYTE or max(map(abs, field.bounds)) > 64 for field in fields):
-        if any(field.bits < _BYTE or field.added or not field.is_signed for field in fields):
+        if not all(map(_is_centered, fields)):
             singles = _singles(lowering, fields)
             packed = zip(singles[0::2], singles[1::2], strict=True)
             words = [lowering.compute("cvt.rn.bf16x2.f32 $0, $1, $2;", "i32", high, low) for low, high in packed]
             return [half for word in words for half in halves_of(lowering, word)]
-        convert = _pair_of_signed_bytes
+        convert = _pair_of_centered_bytes
     return [half for pair in pairs for half in halves_of(lowering, convert(lowering, target, *pair))]
 
 
@@ -216,14 +216,21 @@ def _pair(lowering: Lowering, target: PtxElement, low: BitField, high: BitField)
     return lowering.compute(text, "i32", number, _word(lowering, factor, factor), added)
 
 
-def _pair_of_signed_bytes(lowering: Lowering, target: PtxElement, low: BitField, high: BitField) -> ir.Value:
+def _is_centered(field: BitField) -> bool:
+    """Whether a number is a signed byte, or an unsigned byte less 128, which has the inverted sign bit."""
+    return field.bits == _BYTE and field.added == (0 if field.is_signed else -(1 << _BYTE - 1))
+
+
+def _pair_of_centered_bytes(lowering: Lowering, target: PtxElement, low: BitField, high: BitField) -> ir.Value:
     """2**7 and seven bits of each byte, without 2**7, or without the double of it if its sign bit is set.
 
     The sign is the lowest bit of the exponent of 2**7 in a bf16.
     """
     power = _code(target, 2.0 ** _EXPONENTS[target.name]) * 0x10001
     bits = _both_bytes(lowering, *(_moved_to(lowering, field, 0) for field in (low, high)))
-    number, taken = (_masked(lowering, bits, mask * 0x10001, power) for mask in (0x7F, 0x80))
+    inverted = sum(0 if field.is_signed else 1 << at for field, at in ((low, _BYTE - 1), (high, 16 + _BYTE - 1)))
+    number = _masked(lowering, bits, 0x7F * 0x10001, power)
+    taken = _masked(lowering, bits, 0x80 * 0x10001, power ^ inverted)
     return lowering.compute(f"sub.rn.{target.name}x2 $0, $1, $2;", "i32", number, taken)
 
 
