@@ -160,6 +160,26 @@ def nibbles_of_columns(A, Q, S, R, form: ct.Constant[str]):
     ct.store(R, (0, 0), total)
 
 
+@ct.kernel
+def whole_tile(A, Q, R):
+    total = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(128, 64))):
+        w = ct.load(Q, (0, k), (128, 64)).astype(A.dtype)
+        total = ct.mma(ct.load(A, (0, k), (128, 64)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def few_rows(A, Q, R, by_float32: ct.Constant[bool]):
+    """Decode: 16 rows, whose products mma.sync computes."""
+    total = ct.zeros((16, 128), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(16, 128))):
+        q = ct.load(Q, (0, k), (128, 128))
+        w = (q.astype(ct.float32) * 0.3).astype(A.dtype) if by_float32 else q.astype(A.dtype)
+        total = ct.mma(ct.load(A, (0, k), (16, 128)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
 # ---- arguments
 
 
@@ -260,3 +280,18 @@ def test_threads_store_whole_vectors(kernel, target: str, random: np.random.Gene
     ptx = code_of(kernel, args, target)
     assert "st.shared.v4.b32" in ptx
     assert "st.shared.b16" not in ptx
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("by_float32", "blocks"), [(False, 2), (True, 1)])
+def test_registers_leave_room_for_two_blocks_of_few_rows(by_float32: bool, blocks: int, target: str) -> None:
+    """One block waits for its own threads; with f32 on the way, two blocks would spill."""
+    a, q = np.zeros((16, 256), ml_dtypes.bfloat16), np.zeros((128, 256), np.int8)
+    ptx = code_of(few_rows, [a, q, np.zeros((16, 128), np.float32), by_float32], target)
+    assert f".minnctapersm {blocks}\n" in ptx
+
+
+def test_one_warpgroup_converts_on_hopper() -> None:
+    """A thread has the accumulators, 32 registers of the operand, and the bytes of two iterations ahead."""
+    args = [np.zeros((128, 256), np.float16), np.zeros((128, 256), np.int8), np.zeros((128, 128), np.float32)]
+    assert ".reqntid 160," in code_of(whole_tile, args, "sm_90a")

@@ -31,7 +31,7 @@ from tilec.dialect.tile_gpu.shape import (
 )
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
-from tilec.dialect.walk import operations_of, owner_of, reached, users_of
+from tilec.dialect.walk import operations_of, owner_of, reached, terminator_of, users_of
 from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
@@ -51,6 +51,8 @@ _READS_ELEMENTS = (
     *(op.OPERATION_NAME for op in (LoadGlobalOp, StoreViewOp, StoreSharedOp, StoreGlobalOp, PackOp)),
     _COPY,
 )
+# The operands of a loop before its initial values.
+_BOUNDS = ("lower", "upper", "step")
 _FLOATS_OF_INTEGERS = ("arith.sitofp", "arith.uitofp")
 # Stores of operands of multiplies, and operations that move elements to them.
 _PLACES = tuple(op.OPERATION_NAME for op in (PlaceOp, StoreSharedOp, StoreTensorMemoryOp))
@@ -129,9 +131,17 @@ def _is_float_of_integer(tile: ir.Value) -> bool:
 
 
 def _computed_from(tile: ir.Value) -> list[ir.Value]:
-    """The tiles whose elements an operation moves, or from which it computes elements one by one."""
+    """The tiles whose elements an operation moves, or from which it computes elements one by one.
+
+    Those of a tile that a loop carries are its first one and the next one.
+    """
     op = owner_of(tile)
-    if op is None or op.name not in _MOVED and not interface_of(op.name).is_elementwise:
+    if op is None:
+        loop, number = tile.owner.owner.operation, list(tile.owner.arguments).index(tile)
+        if loop.name != "scf.for" or not number:
+            return []
+        return [loop.operands[len(_BOUNDS) + number - 1], terminator_of(tile.owner).operands[number - 1]]
+    if op.name not in _MOVED and not interface_of(op.name).is_elementwise:
         return []
     return [operand for operand in op.operands if is_register_tile(operand.type)]
 
