@@ -16,7 +16,7 @@ from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgrou
 from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.gpu.channels.make_channels import with_channels
-from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, followed_occupancy
+from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, blocks_that_convert, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
@@ -310,7 +310,7 @@ def _follow_occupancy(lowering: Lowering, written: ir.Operation, kernel: KernelO
     if blocks is None and (kernel.cluster_ctas > 1 or _needs_registers(kernel)):
         # In a cluster too, ptxas 13.0 and 13.5 save registers: 43 and 256 bytes of spills for a pair of 256x128x64,
         # where they use 75 registers for the same block alone.
-        blocks = 1
+        blocks = 1 if kernel.cluster_ctas > 1 else blocks_that_convert(kernel, lowering.target, size)
     elif blocks is None and kernel_hint(kernel, OCCUPANCY) is None:
         blocks = blocks_for_bandwidth(kernel, lowering.target, size)
     # ptxas ignores .minnctapersm beside .maxnreg, which register budgets have.

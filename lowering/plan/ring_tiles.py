@@ -24,7 +24,7 @@ from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
-_LOAD = "cuda_tile.load_view_tko"
+_LOAD, _CONVERSION = "cuda_tile.load_view_tko", "cuda_tile.itof"
 _SLOTS = 2
 # A tile of an outer loop, as of an epilogue, is worth no slot that the operands of the inner loop want.
 _INNER_SLOTS = 4
@@ -169,15 +169,34 @@ def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
     Threads load them ahead to registers. In a ring they would cross the port of shared memory three times: 643 cycles
     of a step of W8A16 (128x128x64, B200) instead of 515.
     """
+    return (value for values in converted_operands(plan) for value in values if _is_loaded(value))
+
+
+def values_of_integers(plan: MatrixPlan) -> set[ir.Value]:
+    """The operands that threads convert from integers, and all values from which they compute them.
+
+    Loads, conversions of bits to floats, arithmetic of 16-bit floats and stores have several elements in a register.
+    """
+    return {value for values in converted_operands(plan) if any(map(_is_converted, values)) for value in values}
+
+
+def converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
+    """The operands that threads compute from loads alone and store, each with all values from which it is computed."""
     for operand in _stored_operands(plan):
-        behind = list(reached(operand, _operands_behind))
+        behind = list(reached(operand, operands_behind))
         if not any(value in plan.multiplies or isinstance(value.owner, ir.Block) for value in behind):
-            yield from filter(_is_loaded, behind)
+            yield behind
 
 
-def _operands_behind(value: ir.Value) -> Iterator[ir.Value]:
-    if not isinstance(value.owner, ir.Block) and not _is_loaded(value):
-        yield from (each for each in value.owner.operands if isinstance(each.type, TileType))
+def _is_converted(value: ir.Value) -> bool:
+    return bool(value.owner.operation.name == _CONVERSION)
+
+
+def operands_behind(value: ir.Value) -> list[ir.Value]:
+    """The tiles from which an operation computes another one; none of a loaded tile."""
+    if isinstance(value.owner, ir.Block) or _is_loaded(value):
+        return []
+    return [each for each in value.owner.operands if isinstance(each.type, TileType)]
 
 
 def _is_loaded(value: ir.Value) -> bool:

@@ -19,16 +19,20 @@ from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns, with
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.plan.matrix.operand_source import sums_behind
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
+from tilec.lowering.plan.ring_tiles import operands_behind, values_of_integers
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS, chosen_budgets
 from tilec.lowering.target import LANES, TENSOR_MEMORY_COLUMNS
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, in_loop, is_elementwise
+from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 
 _WIDE_ELEMENTS = ("i64", "f64")
+_REGISTER_BITS = 32
 # Results that ptxas has in immediates, or computes again where they are used.
 _WITHOUT_REGISTERS = ("cuda_tile.constant", "cuda_tile.iota")
 _EXTRACT = "cuda_tile.extract"
 # Results in the registers of the first operand.
 _RENAMED = ("cuda_tile.broadcast", "cuda_tile.permute", "cuda_tile.reshape", _EXTRACT)
+_MOVED = ("cuda_tile.permute", "cuda_tile.reshape")
 _CAT = "cuda_tile.cat"
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = ("cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko", *MULTIPLIES)
@@ -232,12 +236,17 @@ def _peak(
     # Threads read the elements of a tile of a ring where they use them (lowering/gpu/columns/order_steps.py).
     ring_tiles = {tile for tile in plan.loads if plan.is_ring_tile(tile)}
     elsewhere = (plan.folded | without_registers(plan) | ring_tiles) - _read_together(plan) | of_others
+    converted = values_of_integers(plan) - elsewhere
 
     def registers(value: ir.Value) -> int:
-        return 0 if value in elsewhere else _registers_of(value, plan, warps * LANES)
+        needed = 0 if value in elsewhere else _registers_of(value, plan, warps * LANES)
+        return min(needed, _packed_registers(value, warps)) if value in converted else needed
 
     def sources(value: ir.Value) -> Sequence[ir.Value] | None:
         found = _sources(value)
+        if found is None and value in converted and _is_of_integers(value):
+            # Integers that become floats are bits of the loaded words (gpu_to_ptx/arithmetic/bit_fields.py).
+            found = operands_behind(value) or None
         # Columns that are read from tensor memory have registers of their own.
         return None if found and found[0] in elsewhere and value.owner.name == _EXTRACT else found
 
@@ -271,6 +280,15 @@ def _registers_of(value: ir.Value, plan: MatrixPlan, threads: int) -> int:
     return copies * -(-math.prod(type.shape) // threads) * _registers(type.element)
 
 
+def _is_of_integers(value: ir.Value) -> bool:
+    return isinstance(value.type.element, ir.IntegerType)
+
+
+def _packed_registers(value: ir.Value, warps: int) -> int:
+    bits = math.prod(value.type.shape) * element_bits(value.type.element)
+    return -(-bits // (warps * LANES * _REGISTER_BITS))
+
+
 def _registers(element: ir.Type) -> int:
     if isinstance(element, PointerType):
         return 2
@@ -293,7 +311,11 @@ def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
     users = users_of(value)
     if len(users) == 1 and users[0].name == _REDUCE:
         return True
-    return all(
-        user.block == owner.operation.block and (user.name in _READS_ELEMENTS or is_elementwise(user.opview))
-        for user in users
-    )
+    return all(user.block == owner.operation.block and _reads_elements(user) for user in users)
+
+
+def _reads_elements(user: ir.Operation) -> bool:
+    """Whether an operation uses one element of a tile after the other, or moves all to such operations."""
+    if user.name in _MOVED:
+        return all(map(_reads_elements, users_of(user.results[0])))
+    return user.name in _READS_ELEMENTS or is_elementwise(user.opview)

@@ -93,6 +93,34 @@ def other_bits(X, R):
     ct.store(R, (4, 0), (((nibble - 8) >> 1) & 7).astype(R.dtype)[None, :])
 
 
+@ct.kernel
+def divided(X, R):
+    """Quotients and remainders of bytes, signed as the array, and of parts of them in integers of 32 bits."""
+    x = ct.load(X, (0,), (COUNT,))
+    wide = x.astype(ct.int32)
+    ct.store(R, (0, 0), (x // 16).astype(R.dtype)[None, :])
+    ct.store(R, (1, 0), (x % 16).astype(R.dtype)[None, :])
+    ct.store(R, (2, 0), (wide // 8).astype(R.dtype)[None, :])
+    ct.store(R, (3, 0), (wide % 32).astype(R.dtype)[None, :])
+    ct.store(R, (4, 0), ((wide & 0x7F) // 4).astype(R.dtype)[None, :])
+    ct.store(R, (5, 0), (wide // 3).astype(R.dtype)[None, :])
+    ct.store(R, (6, 0), ct.cdiv(wide, 16).astype(R.dtype)[None, :])
+
+
+@ct.kernel
+def inverted(X, R):
+    """Inverted bits: the highest one of a part is its sign then; all other bits, and the sign of a byte, are not."""
+    x = ct.load(X, (0,), (COUNT,))
+    nibble = x & 15
+    ct.store(R, (0, 0), (nibble ^ 8).astype(R.dtype)[None, :])
+    ct.store(R, (1, 0), ((nibble ^ 8) - 8).astype(R.dtype)[None, :])
+    ct.store(R, (2, 0), (nibble ^ 4).astype(R.dtype)[None, :])
+    ct.store(R, (3, 0), (nibble ^ 16).astype(R.dtype)[None, :])
+    ct.store(R, (4, 0), (((x << 4) >> 4) ^ 8).astype(R.dtype)[None, :])
+    ct.store(R, (5, 0), (x ^ -128).astype(R.dtype)[None, :])
+    ct.store(R, (6, 0), (((nibble ^ 8) - 8) ^ 8).astype(R.dtype)[None, :])
+
+
 def words() -> np.ndarray:
     """Words whose bytes have each value at each position."""
     byte = np.arange(COUNT, dtype=np.uint32)
@@ -173,13 +201,31 @@ def test_other_bits_are_not_taken_for_those_of_the_word(result: str, target: str
     check(other_bits, x.astype(np.uint8).view(np.int8), expected, result, target)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("result", FLOATS)
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+def test_quotients_round_down(dtype: type, result: str, target: str) -> None:
+    bytes_ = np.arange(COUNT).astype(np.uint8).view(dtype)
+    x = bytes_.astype(np.int64)
+    expected = np.stack((x // 16, x % 16, x // 8, x % 32, (x & 0x7F) // 4, x // 3, -(-x // 16)))
+    check(divided, bytes_, expected, result, target)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("result", FLOATS)
+def test_inverted_bits(result: str, target: str) -> None:
+    x = np.arange(COUNT).astype(np.uint8).view(np.int8).astype(np.int64)
+    nibble = x & 15
+    signed = nibble - (nibble >> 3 << 4)
+    expected = np.stack((nibble ^ 8, signed, nibble ^ 4, nibble ^ 16, signed ^ 8, x ^ -128, signed ^ 8))
+    check(inverted, x.astype(np.int8), expected, result, target)
+
+
 @pytest.mark.parametrize(("result", "magic"), [(np.float16, "0x64006400"), (ml_dtypes.bfloat16, "0x43004300")])
 def test_nibbles_of_words_need_no_conversion(result: type, magic: str) -> None:
     """A pair of nibbles takes a permutation, one lop3, and one operation that subtracts the power of two."""
     args = (words().view(np.int32), np.zeros((COUNT, 8), result), 4, 8, 0)
-    ptx = ct.compile(
-        unsigned_parts, target="sm_90a", signature=ct.Signature.from_arguments(unsigned_parts, args)
-    ).ptx
+    ptx = ct.compile(unsigned_parts, target="sm_90a", signature=ct.Signature.from_arguments(unsigned_parts, args)).ptx
     assert "cvt.rn" not in ptx
     assert f"0xf000f, {magic}, 0x6a;" in ptx
     # 256 words of eight nibbles, two of which are a pair, in 128 threads.

@@ -173,6 +173,32 @@ def test_extension_twice(inner: str, outer: str, remaining: list[str]) -> None:
     check(f"%w = exti %x {inner} : T -> {extended} %r = exti %w {outer} : {extended} -> R", "i8", "i64", remaining)
 
 
+_OF_FLOATS = ["exti", "exti", "itof", "itof"]
+
+
+@pytest.mark.parametrize(
+    ("middle", "operation", "signedness", "result", "remaining"),
+    [
+        ("i32", "subi %a, %b", "signed", "f16", [*_OF_FLOATS, "subf"]),
+        ("i16", "addi %a, %b", "signed", "f16", [*_OF_FLOATS, "addf"]),
+        ("i64", "subi %a, %b", "signed", "f32", [*_OF_FLOATS, "subf"]),
+        # Negative differences are large unsigned numbers.
+        ("i32", "subi %a, %b", "unsigned", "f32", ["exti", "exti", "subi", "itof"]),
+        ("i32", "muli %a, %b", "signed", "f16", ["exti", "exti", "muli", "itof"]),
+    ],
+)
+def test_floats_of_sums(middle: str, operation: str, signedness: str, result: str, remaining: list[str]) -> None:
+    wide = f"tile<{COUNT}x{middle}>"
+    extended = f"%a = exti %x signed : T -> {wide} %b = exti %y signed : T -> {wide}"
+    check(f"{extended} %d = {operation} : {wide} %r = itof %d {signedness} : {wide} -> R", "i8", result, remaining)
+
+
+@pytest.mark.parametrize("operation", ["subi", "addi"])
+def test_sums_that_wrap_or_have_more_bits_than_the_float_stay(operation: str) -> None:
+    check(f"%d = {operation} %x, %y : T %r = itof %d signed : T -> R", "i8", "f16", [operation, "itof"])
+    check(f"%d = {operation} %x, %y : T %r = itof %d signed : T -> R", "i32", "f32", [operation, "itof"])
+
+
 @pytest.mark.parametrize(
     ("source", "middle", "result", "remaining"),
     [("i32", "i64", "i8", ["trunci"]), ("i8", "i64", "i32", ["exti"])],

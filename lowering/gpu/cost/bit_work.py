@@ -19,8 +19,12 @@ _NUMBERS = (*_SHAPES, IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME, "arith.muli
 _CONVERSIONS = ("arith.sitofp", "arith.uitofp")
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 _WORDS = ("arith.andi", "arith.ori", "arith.xori", *_SHIFTS)
-_BITS = ("arith.andi", "arith.addi", "arith.subi", *_SHIFTS)
-_RESIZES = ("arith.extsi", "arith.extui", "arith.trunci")
+_SUMS = ("arith.addi", "arith.subi", "arith.xori")
+_REMAINDERS = ("arith.remsi", "arith.remui")
+_QUOTIENTS = ("arith.divsi", "arith.divui", "arith.floordivsi", *_REMAINDERS)
+_BITS = ("arith.andi", *_SUMS, *_SHIFTS, *_QUOTIENTS)
+_EXTENSIONS = ("arith.extsi", "arith.extui")
+_RESIZES = (*_EXTENSIONS, "arith.trunci")
 _LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
 _BYTE_BITS, _BYTES_OF_A_WORD = 8, 4
 # A shift of a word, and the mask of the bits that came from the byte beside.
@@ -38,9 +42,8 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
     operation, name = op.operation, op.operation.name
     if name in _CONVERSIONS:
         return _conversion(operation, elements, device)
-    if name in _RESIZES or name in _BITS and _is_number(operation.operands[1]):
-        if _is_only_converted(operation.results[0]):
-            return NO_WORK
+    if (name in _RESIZES or _leaves_bits(operation)) and _is_only_converted(operation.results[0]):
+        return NO_WORK
     is_word = name in _WORDS and _width(operation.results[0]) == _BYTE_BITS and _is_number(operation.operands[1])
     if not is_word:
         return None
@@ -71,9 +74,19 @@ def _field_bits(value: ir.Value) -> int | None:
         return mask.bit_length()
     if op.name in (*_BITS, *_LOADS, *_RESIZES) and _width(value) == _BYTE_BITS:
         return _BYTE_BITS - 1 if op.name in _BITS else _BYTE_BITS
-    if op.name in ("arith.addi", "arith.subi") and _is_number(op.operands[1]):
+    if op.name in _REMAINDERS and (divisor := number_of_all(op.operands[1])) is not None and _leaves_bits(op):
+        return min(_BYTE_BITS, divisor.bit_length() - 1)
+    if op.name in (*_SUMS, *_QUOTIENTS) and _leaves_bits(op) or op.name in _EXTENSIONS:
         return _field_bits(op.operands[0])
     return None
+
+
+def _leaves_bits(op: ir.Operation) -> bool:
+    """Whether the results of an operation are bits of the word of its first operand, and perhaps a constant."""
+    if op.name not in _BITS or not _is_number(op.operands[1]):
+        return False
+    number = number_of_all(op.operands[1])
+    return op.name not in _QUOTIENTS or number is not None and number > 0 and number & number - 1 == 0
 
 
 def _sources(value: ir.Value) -> Iterator[ir.Value]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping, Sequence, Set
 from functools import partial
 from graphlib import TopologicalSorter
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.channel import ReleaseOp
 from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.interface import interface_of
@@ -16,10 +17,21 @@ from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp, StoreTens
 from tilec.dialect.tile_gpu.placed import PlaceOp
 from tilec.dialect.tile_gpu.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, IotaOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp
+from tilec.dialect.tile_gpu.shape import (
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    ExtractOp,
+    IotaOp,
+    MathOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+)
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
-from tilec.dialect.walk import operations_of, owner_of, reached, users_of
+from tilec.dialect.walk import operations_of, owner_of, reached, terminator_of, users_of
 from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
@@ -39,6 +51,12 @@ _READS_ELEMENTS = (
     *(op.OPERATION_NAME for op in (LoadGlobalOp, StoreViewOp, StoreSharedOp, StoreGlobalOp, PackOp)),
     _COPY,
 )
+# The operands of a loop before its initial values.
+_BOUNDS = ("lower", "upper", "step")
+_FLOATS_OF_INTEGERS = ("arith.sitofp", "arith.uitofp")
+# Stores of operands of multiplies, and operations that move elements to them.
+_PLACES = tuple(op.OPERATION_NAME for op in (PlaceOp, StoreSharedOp, StoreTensorMemoryOp))
+_MOVED = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ConvertLayoutOp, ExtractOp, ReshapeOp, TransposeOp))
 _LOAD_SHARED, _RELEASE = LoadSharedOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _REDUCE = ReduceOp.OPERATION_NAME
 # The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
@@ -47,14 +65,16 @@ _COMPARED = 2
 
 def tile_peak(block: ir.Block) -> RegisterPeak:
     """The most registers of a thread that values are in at once, in a block of tile_gpu."""
-    registers = partial(_registers_of, copied=_copied_elements(block))
-    return register_peak(block, ValueRegisters(registers, _sources, beside=_packed_lhs))
+    converted = _converted_tiles(block)
+    registers = partial(_registers_of, copied=_copied_elements(block), converted=converted)
+    sources = partial(_sources, converted=converted)
+    return register_peak(block, ValueRegisters(registers, sources, beside=_packed_lhs))
 
 
-def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
+def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int], converted: Set[ir.Value]) -> int:
     """The registers of one thread that hold a value. Predicates and values of other memories have none.
 
-    `copied` is that of _copied_elements().
+    `copied` is that of _copied_elements(), and `converted` that of _converted_tiles().
     """
     type = value.type
     if _is_computed_again(value) or _is_read_where_used(value):
@@ -63,7 +83,7 @@ def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int]) -> int:
         if value in copied:
             return copied[value] * (_registers(type.element_type) or _COMPARED)
         packed, separate = packed_registers(type), _separate_registers(type)
-        return packed if packed != separate and _is_stored_in_cells(value) else separate
+        return packed if packed != separate and (value in converted or _is_stored_in_cells(value)) else separate
     return _registers(type) if is_scalar(type) else 0
 
 
@@ -88,6 +108,51 @@ def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
         if None not in needed:
             found[tile] = max(each for each in needed if each is not None)
     return found
+
+
+def _converted_tiles(block: ir.Block) -> set[ir.Value]:
+    """The tiles that threads load, and those that they compute from them alone, until they store floats of integers.
+
+    Memory has several elements in a word. Conversions of their bits to floats, arithmetic of 16-bit floats and stores
+    keep them together.
+    """
+    found = set[ir.Value]()
+    for op in operations_of(block):
+        if op.name in _PLACES:
+            tiles = list(reached(op.operands[0], _computed_from))
+            if any(map(_is_float_of_integer, tiles)) and all(map(_is_of_loads, tiles)):
+                found.update(tiles)
+    return found
+
+
+def _is_float_of_integer(tile: ir.Value) -> bool:
+    op = owner_of(tile)
+    return op is not None and op.name in _FLOATS_OF_INTEGERS
+
+
+def _computed_from(tile: ir.Value) -> list[ir.Value]:
+    """The tiles whose elements an operation moves, or from which it computes elements one by one.
+
+    Those of a tile that a loop carries are its first one and the next one.
+    """
+    op = owner_of(tile)
+    if op is None:
+        loop, number = tile.owner.owner.operation, list(tile.owner.arguments).index(tile)
+        if loop.name != "scf.for" or not number:
+            return []
+        return [loop.operands[len(_BOUNDS) + number - 1], terminator_of(tile.owner).operands[number - 1]]
+    if op.name not in _MOVED and not interface_of(op.name).is_elementwise:
+        return []
+    return [operand for operand in op.operands if is_register_tile(operand.type)]
+
+
+def _is_of_loads(tile: ir.Value) -> bool:
+    """Whether a tile is loaded, computed, or carried by a loop as elements that share registers."""
+    op = owner_of(tile)
+    if op is None:
+        return packed_registers(tile.type) != _separate_registers(tile.type)
+    known = (*GLOBAL_LOADS, *_WITHOUT_REGISTERS)
+    return op.name in known or op.name in _MOVED or interface_of(op.name).is_elementwise
 
 
 def _elements_for(user: ir.Operation, tile: ir.Value, copied: Mapping[ir.Value, int]) -> int | None:
@@ -165,12 +230,15 @@ def _registers(element: ir.Type) -> int:
     return 0 if str(element) == "i1" else max(1, element_bits(element) // REGISTER_BITS)
 
 
-def _sources(value: ir.Value) -> Sequence[ir.Value] | None:
+def _sources(value: ir.Value, converted: Set[ir.Value]) -> Sequence[ir.Value] | None:
     owner = value.owner
     if isinstance(owner, ir.Block) or not is_register_tile(value.type):
         return None
     if owner.name in _RENAMED:
         return [owner.operands[0]]
+    if value in converted and isinstance(value.type.element_type, ir.IntegerType):
+        # Integers that become floats are bits of the loaded words (gpu_to_ptx/arithmetic/bit_fields.py).
+        return _computed_from(value) or None
     return list(owner.operands) if _is_temporary(value, owner) else None
 
 

@@ -26,6 +26,8 @@ from tilec.remarks import Loss, Remark
 # ptxas 13.0 uses 221 registers for a scan of 4096 elements of f16 by 128 threads, and spills 836 bytes if it has 72.
 _OTHER_KERNELS = tuple(op.OPERATION_NAME for op in (RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp))
 _FULL_BANDWIDTH = 0.99
+_LEAST_BLOCKS = 2
+_NARROWED = "arith.truncf"
 # CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
 # it has 228 KB where one block has at most 227 KB.
 RESERVED_SHARED_BYTES = 1024
@@ -108,3 +110,18 @@ def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) ->
         return None
     wanted = bytes_in_flight_for(_FULL_BANDWIDTH, device_of(target.name)) / max(in_flight.values())
     return max(1, min(round(wanted), blocks_together(kernel, target, shared_bytes, 0)))
+
+
+def blocks_that_convert(kernel: KernelOp, target: Target, shared_bytes: int) -> int:
+    """The blocks for which ptxas should save registers, where threads load tiles beside the multiplies of a loop.
+
+    While the warps of one block wait for the tile that they have stored, those of another block compute. With 212
+    registers of each thread, the only block of W8A16 (16x128x128 of bf16, B200) has 61 % of the bandwidth.
+    """
+    loops = [op for op in operations_inside(kernel) if op.name == "scf.for"]
+    names = [{op.name for op in operations_inside(loop)} for loop in loops]
+    converting = [each for each in names if MmaSyncOp.OPERATION_NAME in each and not each.isdisjoint(GLOBAL_LOADS)]
+    # With f32 on the way to 16 bits, ptxas 13.5 spills 44 bytes of W4A16 with the 168 registers of two blocks.
+    if not converting or any(_NARROWED in each for each in converting):
+        return 1
+    return min(_LEAST_BLOCKS, blocks_together(kernel, target, shared_bytes, 0))

@@ -76,6 +76,10 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
     number &= (1 << width) - 1
     if field.added:
         return None
+    if name == "xori":
+        # Bits with an inverted sign are the signed number plus half of the range.
+        is_sign = number == 1 << field.bits - 1 and not field.is_signed and field.bits < width and field.zeros == 0
+        return replace(field, is_signed=True, added=number) if is_sign else None
     if name == "andi":
         bits = number.bit_length()
         is_low = number == (1 << bits) - 1 and 0 < bits <= field.bits and field.zeros == 0
@@ -94,6 +98,30 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
         return None
     zeros = max(0, field.zeros - number)
     return BitField(field.word, field.shift + dropped, field.bits - dropped, is_signed, zeros)
+
+
+def record_divided(
+    lowering: Lowering, kind: PtxElement, name: str, source: ir.Value, number: int, result: ir.Value
+) -> None:
+    """Records the bits that a quotient by a power of two, or the remainder, is.
+
+    Args:
+        lowering: the state.
+        kind: the type of all three.
+        name: the operation, `floordivsi` for example.
+        source: the register of the dividend.
+        number: the divisor.
+        result: the register of the result.
+    """
+    field = field_of(lowering, kind, source)
+    if field is None or number < 1 or number & number - 1:
+        return
+    if name in ("divsi", "remsi") and (field.bits + field.zeros >= kind.bits or field.bounds[0] < 0):
+        return
+    is_remainder, is_signed = name.startswith("rem"), name.endswith("si")
+    shift = "shrsi" if is_signed else "shrui"
+    operation, operand = ("andi", number - 1) if is_remainder else (shift, number.bit_length() - 1)
+    record_bits(lowering, kind, operation, source, operand, result)
 
 
 def _is_exact(field: BitField, width: int) -> bool:
@@ -153,12 +181,12 @@ def floats_of_bits(
         return None
     convert: Callable[..., ir.Value] = _pair
     if target.name == "bf16" and any(field.bits == _BYTE or max(map(abs, field.bounds)) > 64 for field in fields):
-        if any(field.bits < _BYTE or field.added or not field.is_signed for field in fields):
+        if not all(map(_is_centered, fields)):
             singles = _singles(lowering, fields)
             packed = zip(singles[0::2], singles[1::2], strict=True)
             words = [lowering.compute("cvt.rn.bf16x2.f32 $0, $1, $2;", "i32", high, low) for low, high in packed]
             return [half for word in words for half in halves_of(lowering, word)]
-        convert = _pair_of_signed_bytes
+        convert = _pair_of_centered_bytes
     return [half for pair in pairs for half in halves_of(lowering, convert(lowering, target, *pair))]
 
 
@@ -188,14 +216,21 @@ def _pair(lowering: Lowering, target: PtxElement, low: BitField, high: BitField)
     return lowering.compute(text, "i32", number, _word(lowering, factor, factor), added)
 
 
-def _pair_of_signed_bytes(lowering: Lowering, target: PtxElement, low: BitField, high: BitField) -> ir.Value:
+def _is_centered(field: BitField) -> bool:
+    """Whether a number is a signed byte, or an unsigned byte less 128, which has the inverted sign bit."""
+    return field.bits == _BYTE and field.added == (0 if field.is_signed else -(1 << _BYTE - 1))
+
+
+def _pair_of_centered_bytes(lowering: Lowering, target: PtxElement, low: BitField, high: BitField) -> ir.Value:
     """2**7 and seven bits of each byte, without 2**7, or without the double of it if its sign bit is set.
 
     The sign is the lowest bit of the exponent of 2**7 in a bf16.
     """
     power = _code(target, 2.0 ** _EXPONENTS[target.name]) * 0x10001
     bits = _both_bytes(lowering, *(_moved_to(lowering, field, 0) for field in (low, high)))
-    number, taken = (_masked(lowering, bits, mask * 0x10001, power) for mask in (0x7F, 0x80))
+    inverted = sum(0 if field.is_signed else 1 << at for field, at in ((low, _BYTE - 1), (high, 16 + _BYTE - 1)))
+    number = _masked(lowering, bits, 0x7F * 0x10001, power)
+    taken = _masked(lowering, bits, 0x80 * 0x10001, power ^ inverted)
     return lowering.compute(f"sub.rn.{target.name}x2 $0, $1, $2;", "i32", number, taken)
 
 

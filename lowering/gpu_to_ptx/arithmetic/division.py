@@ -6,7 +6,9 @@ from collections import Counter
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import each_integer
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_divided
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import (
     Column,
@@ -189,6 +191,17 @@ def _vectors(name: str, offset: int, first: int, count: int, *, stores: bool) ->
 def division(lowering: Lowering, operation: ir.Operation) -> None:
     name, signed = _DIVISIONS[operation.name]
     each_integer(lowering, operation, signed, lambda kind, a, b: _divided(lowering, kind, name, signed, a, b))
+    _record_bits(lowering, operation)
+
+
+def _record_bits(lowering: Lowering, operation: ir.Operation) -> None:
+    """Records the bits of words that the results are, for conversions to floats."""
+    kind, name = element(operation.results[0]), operation.name.removeprefix("arith.")
+    dividend, divisor = operation.operands
+    number = number_of_all(divisor)
+    if number is not None:
+        for source, result in zip(lowering.get(dividend), lowering.get(operation.results[0]), strict=True):
+            record_divided(lowering, kind, name, source, number, result)
 
 
 def _divided(lowering: Lowering, kind: PtxElement, name: str, signed: bool, a: ir.Value, b: ir.Value) -> ir.Value:
@@ -211,6 +224,8 @@ def rounded_division(lowering: Lowering, operation: ir.Operation) -> None:
         return _adjusted(lowering, kind, signed, up, a, b)
 
     each_integer(lowering, operation, signed, divide)
+    if not up:
+        _record_bits(lowering, operation)
 
 
 def _shifted(lowering: Lowering, kind: PtxElement, up: bool, a: ir.Value, divisor: int) -> ir.Value:

@@ -49,7 +49,7 @@ def bits_by_words(lowering: Lowering, operation: ir.Operation, name: str) -> boo
         return False
     made = unpack(lowering, kind, [result(lowering, word, number & _MASK) for word in words], len(registers))
     for source, byte in zip(registers, made, strict=True):
-        record_bits(lowering, kind, f"{name}i" if name == "and" else name, source, number, byte)
+        record_bits(lowering, kind, name if "sh" in name else f"{name}i", source, number, byte)
     lowering.set(operation.results[0], made)
     return True
 

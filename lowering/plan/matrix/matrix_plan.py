@@ -22,7 +22,7 @@ from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, Sca
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_groups
 from tilec.lowering.matrix_unit import MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR, Accumulator, accumulators, single_accumulator
-from tilec.lowering.plan.matrix.operand_map import contiguous_by_tma, unpacked_by_tma
+from tilec.lowering.plan.matrix.operand_map import contiguous_by_tma, contiguous_of_stored, unpacked_by_tma
 from tilec.lowering.plan.matrix.operand_source import (
     FOLDED,
     OperandSource,
@@ -408,8 +408,7 @@ def _operand(
             return Operand(value, found[0], source, found[1])
         else:
             refusal = "another operand reads the same tile in another swizzle"
-    # The K-major form is legal for every type and unit.
-    return Operand(value, depth, refusal=refusal)
+    return Operand(value, contiguous_of_stored(value, depth, unit), refusal=refusal)
 
 
 def _scale(op: ir.OpView, value: ir.Value, layout: ScaleLayout, choices: _Choices) -> Scale:

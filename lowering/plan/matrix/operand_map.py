@@ -1,9 +1,11 @@
-"""The tensor map with which TMA loads an operand for a unit, and the dimension that is contiguous then."""
+"""The dimension of an operand that is contiguous in shared memory, and the tensor map with which TMA loads it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.channel import MMA
@@ -11,11 +13,14 @@ from tilec.element_types import element_type
 from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_multiplied
 from tilec.lowering.target import Target
-from tilec.lowering.tile_to_gpu.access.alignment import per_byte
+from tilec.lowering.tile.analysis.tile_operations import is_elementwise
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
 from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.access.tensor_modes import load_map_for
 
+_LOAD, _PERMUTE, _RESHAPE, _CAT = (f"cuda_tile.{name}" for name in ("load_view_tko", "permute", "reshape", "cat"))
+_HALF_BITS = 16
 _NAN_ADVICE = ": hint allow_unconfirmed lets it fill with a NaN whose bits NVIDIA does not publish"
 
 
@@ -73,3 +78,50 @@ def unpacked_by_tma(
     contiguous = source.dimensions.index(map.contiguous)
     # PTX ISA 9.7.16.2.1: operands of less than 8 bits are K-major.
     return (contiguous, map) if contiguous == depth else f"{unit.name} reads {element} only where K is contiguous"
+
+
+def contiguous_of_stored(value: ir.Value, depth: int, unit: MatrixUnit) -> int:
+    """The contiguous dimension of an operand that threads store: K, or the other one if threads store more along it.
+
+    Only elements of 16 bits lie along both dimensions in all units. A thread has the elements of its load along the
+    contiguous dimension of the array, and along K those that it takes out of each loaded element.
+    """
+    other, element = 1 - depth, spell(value.type.element)
+    rule, bits = unit.mn_major.get(element), element_type(element).storage_bits
+    row_bytes = value.type.shape[other] * bits // 8
+    if bits != _HALF_BITS or rule is None or rule.swizzle is not None or row_bytes < rule.least_row_bytes:
+        return depth
+    loaded = _loaded_dimension(value, other)
+    if loaded is None:
+        return depth
+    load, dimension = loaded
+    contiguous, vector = access_vector(load)
+    parts = prod(value.type.shape) // prod(load.operation.results[0].type.shape)
+    return other if dimension == contiguous and vector > parts else depth
+
+
+def _loaded_dimension(value: ir.Value, dimension: int) -> tuple[ir.OpView, int] | None:
+    """The load from which a tile is computed, and the dimension of its tile along a dimension of the tile; or None."""
+    op = value.owner
+    if isinstance(op, ir.Block):
+        return None
+    name = op.operation.name
+    if name == _LOAD:
+        return op.operation.opview, dimension
+    if name == _PERMUTE:
+        return _loaded_dimension(op.operation.operands[0], list(op.operation.opview.permutation)[dimension])
+    if name == _RESHAPE:
+        source = op.operation.operands[0]
+        moved = _dimension_before(source.type.shape, value.type.shape, dimension)
+        return None if moved is None else _loaded_dimension(source, moved)
+    if op.operation.opview.dim == dimension if name == _CAT else not is_elementwise(op.operation.opview):
+        return None
+    tiles = (each for each in op.operation.operands if isinstance(each.type, TileType))
+    return next(filter(None, (_loaded_dimension(tile, dimension) for tile in tiles)), None)
+
+
+def _dimension_before(source: list[int], result: list[int], dimension: int) -> int | None:
+    """The dimension of the source of a reshape with the elements of a dimension of the result; None if none has."""
+    inner, extent = prod(result[dimension + 1 :]), result[dimension]
+    found = (d for d, each in enumerate(source) if each == extent and prod(source[d + 1 :]) == inner)
+    return next(found, None)

@@ -11,11 +11,13 @@ from __future__ import annotations
 import math
 
 from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.element_types import FloatFormat, element_type
-from tilec.lowering.tile.analysis.constants import float_splat, splat_attribute
+from tilec.lowering.tile.analysis.bounds import read_as
+from tilec.lowering.tile.analysis.constants import float_splat, splat, splat_attribute
 from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.tile_operations import producer
 
@@ -138,6 +140,38 @@ def _conversion(op: ir.OpView) -> ir.Value | None:
     return inner.from_
 
 
+def _from_integer(op: ir.OpView) -> ir.Value | None:
+    """The float of a sum or difference of integers is that of their floats, if all three are exact and none wraps.
+
+    Bytes then become floats of 16 bits in pairs (gpu_to_ptx/arithmetic/bit_fields.py).
+    """
+    term, form = producer(op.from_, "addi", "subi"), _format(op.to.type)
+    if term is None or form is None or len(list(op.from_.uses)) > 1:
+        return None
+    if splat(term.lhs) is not None or splat(term.rhs) is not None:
+        return None
+    a, b = (read_as(each, op.signedness) for each in (term.lhs, term.rhs))
+    is_sum = term.operation.name == "cuda_tile.addi"
+    low, high = (a.low + b.low, a.high + b.high) if is_sum else (a.low - b.high, a.high - b.low)
+    largest, bits = 1 << form.precision, ELEMENT_BITS[spell(op.from_.type.element)]
+    least, most = (-(1 << bits - 1), (1 << bits - 1) - 1) if op.signedness == "signed" else (0, (1 << bits) - 1)
+    if min(a.low, b.low, low) < -largest or max(a.high, b.high, high) > largest or low < least or high > most:
+        return None
+    floats = [_converted(each, op) for each in (term.lhs, term.rhs)]
+    rounding = {"rounding_mode": "nearest_even", "flush_to_zero": False}
+    return build("addf" if is_sum else "subf", floats, [op.to.type], rounding).result
+
+
+def _converted(value: ir.Value, op: ir.OpView) -> ir.Value:
+    """A term of an integer as the float that a conversion `op` has; repeated elements are converted once."""
+    attributes = {"rounding_mode": op.rounding_mode, "signedness": op.signedness}
+    repeated = producer(value, "broadcast")
+    source = value if repeated is None else repeated.source
+    type = TileType.get(list(source.type.shape), op.to.type.element)
+    made = build("itof", [source], [type], attributes).result
+    return made if repeated is None else build("broadcast", [made], [op.to.type]).result
+
+
 def _format(tile: TileType) -> FloatFormat | None:
     """The format of a tile of floats of more than 8 bits."""
     form = element_type(spell(tile.element)).float_format
@@ -158,4 +192,5 @@ RULES: dict[str, Rule] = {
     "ceil": _integral,
     "floor": _integral,
     "ftof": _conversion,
+    "itof": _from_integer,
 }

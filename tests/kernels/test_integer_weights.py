@@ -1,0 +1,297 @@
+"""Products with weights of 8 and 4 bits in many wordings: results as numpy's, and equal code for equal computations.
+
+All operands are small integers and powers of two, so that each product and each sum is exact, and the oracle
+multiplies the same numbers. Weights have all 256 bytes, and all pairs of nibbles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+import ml_dtypes
+import numpy as np
+import pytest
+from compare import run_everywhere
+
+import tilec as ct
+
+TARGETS = ("sm_100a", "sm_90a")
+ROWS, COLUMNS, DEPTH, GROUPS = 64, 64, 64, 3
+FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+# For each form of nibbles, whether they are signed, and whether the bytes are.
+NIBBLE_FORMS = {
+    "masks": (False, False),
+    "mask_of_the_upper_bits": (False, False),
+    "remainder_and_quotient": (False, False),
+    "remainder_of_words": (False, False),
+    "words": (False, False),
+    "less_8": (True, True),
+    "inverted_sign": (True, True),
+    "shifts": (True, True),
+}
+
+
+# ---- 8 bits
+
+
+@ct.kernel
+def rhs_of_rows(A, Q, S, Z, R):
+    """Weights [N, K], without a zero point, and scaled after the product."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        w = ct.load(Q, (0, k), (COLUMNS, DEPTH)).astype(A.dtype)
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def rhs_of_columns(A, Q, S, Z, R):
+    """Weights [K, N]."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        w = ct.load(Q, (k, 0), (DEPTH, COLUMNS)).astype(A.dtype)
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), w, total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def lhs_of_rows(A, Q, S, Z, R):
+    total = ct.zeros((COLUMNS, ROWS), ct.float32)
+    for k in range(GROUPS):
+        w = ct.load(Q, (0, k), (COLUMNS, DEPTH)).astype(A.dtype)
+        total = ct.mma(w, ct.transpose(ct.load(A, (0, k), (ROWS, DEPTH))), total)
+    ct.store(R, (0, 0), ct.transpose(total))
+
+
+@ct.kernel
+def lhs_of_columns(A, Q, S, Z, R):
+    total = ct.zeros((COLUMNS, ROWS), ct.float32)
+    for k in range(GROUPS):
+        w = ct.load(Q, (k, 0), (DEPTH, COLUMNS)).astype(A.dtype)
+        total = ct.mma(ct.transpose(w), ct.transpose(ct.load(A, (0, k), (ROWS, DEPTH))), total)
+    ct.store(R, (0, 0), ct.transpose(total))
+
+
+@ct.kernel
+def zero_of_floats(A, Q, S, Z, R):
+    """(float(q) - float(zero)) * scale, for each group of the depth."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        q = ct.load(Q, (0, k), (COLUMNS, DEPTH))
+        s, z = ct.load(S, (0, k), (COLUMNS, 1)), ct.load(Z, (0, k), (COLUMNS, 1))
+        w = (q.astype(A.dtype) - z.astype(A.dtype)) * s
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def zero_of_integers(A, Q, S, Z, R):
+    """float(q - zero) * scale."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        q = ct.load(Q, (0, k), (COLUMNS, DEPTH))
+        s, z = ct.load(S, (0, k), (COLUMNS, 1)), ct.load(Z, (0, k), (COLUMNS, 1))
+        w = (q.astype(ct.int32) - z.astype(ct.int32)).astype(A.dtype) * s
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def zero_in_columns(A, Q, S, Z, R):
+    """float(q - zero) * scale of weights [K, N], in integers of 16 bits."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        q = ct.load(Q, (k, 0), (DEPTH, COLUMNS))
+        s, z = ct.load(S, (k, 0), (1, COLUMNS)), ct.load(Z, (k, 0), (1, COLUMNS))
+        w = (q.astype(ct.int16) - z.astype(ct.int16)).astype(A.dtype) * s
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), w, total)
+    ct.store(R, (0, 0), total)
+
+
+PLAIN = (rhs_of_rows, rhs_of_columns, lhs_of_rows, lhs_of_columns)
+WITH_ZERO = (zero_of_floats, zero_of_integers, zero_in_columns)
+OF_COLUMNS = (rhs_of_columns, lhs_of_columns, zero_in_columns)
+
+
+# ---- 4 bits
+
+
+def nibbles(q, form: str):
+    """The lower and the upper nibbles of bytes."""
+    if form == "masks":
+        return q & 15, q >> 4
+    if form == "mask_of_the_upper_bits":
+        return q & 0xF, (q & 0xF0) >> 4
+    if form == "remainder_and_quotient":
+        return q % 16, q // 16
+    if form == "remainder_of_words":
+        return q.astype(ct.int32) % 16, q.astype(ct.int32) // 16
+    if form == "words":
+        return q.astype(ct.int32) & 15, (q.astype(ct.int32) >> 4) & 15
+    if form == "less_8":
+        return (q & 15) - 8, ((q >> 4) & 15) - 8
+    if form == "inverted_sign":
+        return ((q & 15) ^ 8) - 8, (((q >> 4) & 15) ^ 8) - 8
+    return (q << 4) >> 4, q >> 4
+
+
+@ct.kernel
+def nibbles_of_rows(A, Q, S, R, form: ct.Constant[str]):
+    """Two nibbles along K in a byte of [N, K / 2]."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        low, high = nibbles(ct.load(Q, (0, k), (COLUMNS, DEPTH // 2)), form)
+        w = ct.cat((low[:, :, None], high[:, :, None]), 2).reshape((COLUMNS, DEPTH)).astype(A.dtype)
+        w = w * ct.load(S, (0, k), (COLUMNS, 1))
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def nibbles_of_columns(A, Q, S, R, form: ct.Constant[str]):
+    """Two nibbles along K in a byte of [K / 2, N]."""
+    total = ct.zeros((ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        low, high = nibbles(ct.load(Q, (k, 0), (DEPTH // 2, COLUMNS)), form)
+        w = ct.cat((low[:, None, :], high[:, None, :]), 1).reshape((DEPTH, COLUMNS)).astype(A.dtype)
+        w = w * ct.load(S, (k, 0), (1, COLUMNS))
+        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), w, total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def whole_tile(A, Q, R):
+    total = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(128, 64))):
+        w = ct.load(Q, (0, k), (128, 64)).astype(A.dtype)
+        total = ct.mma(ct.load(A, (0, k), (128, 64)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+@ct.kernel
+def few_rows(A, Q, R, by_float32: ct.Constant[bool]):
+    """Decode: 16 rows, whose products mma.sync computes."""
+    total = ct.zeros((16, 128), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(16, 128))):
+        q = ct.load(Q, (0, k), (128, 128))
+        w = (q.astype(ct.float32) * 0.3).astype(A.dtype) if by_float32 else q.astype(A.dtype)
+        total = ct.mma(ct.load(A, (0, k), (16, 128)), ct.transpose(w), total)
+    ct.store(R, (0, 0), total)
+
+
+# ---- arguments
+
+
+def byte_arguments(
+    kernel, dtype: type, result: str, random: np.random.Generator
+) -> tuple[list[np.ndarray], np.ndarray]:
+    """The arguments and the exact product."""
+    depth = GROUPS * DEPTH
+    a = random.integers(-2, 3, (ROWS, depth))
+    q = random.permutation(np.resize(np.arange(256), COLUMNS * depth)).astype(np.uint8).view(dtype)
+    q = q.reshape(COLUMNS, depth)
+    z = random.integers(0, 256, (COLUMNS, GROUPS)).astype(np.uint8).view(dtype)
+    s = 2.0 ** random.integers(-1, 2, (COLUMNS, GROUPS))
+    of_group = np.arange(depth) // DEPTH
+    weights = q.astype(np.float64)
+    if kernel in WITH_ZERO:
+        weights = (weights - z.astype(np.float64)[:, of_group]) * s[:, of_group]
+    if kernel in OF_COLUMNS:
+        q, s, z = (np.ascontiguousarray(each.T) for each in (q, s, z))
+    args = [a.astype(FLOATS[result]), q, s.astype(FLOATS[result]), z, np.zeros((ROWS, COLUMNS), np.float32)]
+    return args, a @ weights.T
+
+
+def nibble_arguments(kernel, form: str, result: str) -> tuple[list, np.ndarray]:
+    """The arguments and the exact product."""
+    random, depth = np.random.default_rng(1), GROUPS * DEPTH
+    is_signed, of_signed_bytes = NIBBLE_FORMS[form]
+    a = random.integers(-2, 3, (ROWS, depth))
+    q = random.permutation(np.resize(np.arange(256), COLUMNS * depth // 2)).astype(np.uint8)
+    q = q.reshape(COLUMNS, depth // 2)
+    numbers = np.stack((q & 15, q >> 4), 2).reshape(COLUMNS, depth).astype(np.int64)
+    if is_signed:
+        numbers = numbers - 8 if form == "less_8" else numbers - (numbers >> 3 << 4)
+    s = 2.0 ** random.integers(-1, 2, (COLUMNS, GROUPS))
+    weights = numbers * s[:, np.arange(depth) // DEPTH]
+    if kernel is nibbles_of_columns:
+        q, s = np.ascontiguousarray(q.T), np.ascontiguousarray(s.T)
+    q = q.view(np.int8) if of_signed_bytes else q
+    args = [a.astype(FLOATS[result]), q, s.astype(FLOATS[result]), np.zeros((ROWS, COLUMNS), np.float32), form]
+    return args, a @ weights.T
+
+
+def code_of(kernel, args: list, target: str) -> str:
+    signature = ct.Signature.from_arguments(kernel, tuple(args))
+    return ct.compile(kernel, target=target, signature=signature).ptx
+
+
+# ---- tests
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("dtype", "result"), [(np.int8, "float16"), (np.uint8, "float16"), (np.int8, "bfloat16")])
+@pytest.mark.parametrize("kernel", (*PLAIN, *WITH_ZERO), ids=lambda kernel: kernel.__name__)
+def test_bytes(kernel, dtype: type, result: str, target: str, random: np.random.Generator) -> None:
+    args, exact = byte_arguments(kernel, dtype, result, random)
+    for (found,) in run_everywhere(kernel, (1,), tuple(args), (4,), target=target, hints={}):
+        np.testing.assert_array_equal(found, exact)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("form", NIBBLE_FORMS)
+@pytest.mark.parametrize("kernel", [nibbles_of_rows, nibbles_of_columns], ids=lambda kernel: kernel.__name__)
+def test_nibbles(kernel, form: str, target: str) -> None:
+    args, exact = nibble_arguments(kernel, form, "float16" if form != "less_8" else "bfloat16")
+    for (found,) in run_everywhere(kernel, (1,), tuple(args), (3,), target=target, hints={}):
+        np.testing.assert_array_equal(found, exact)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", [nibbles_of_rows, nibbles_of_columns], ids=lambda kernel: kernel.__name__)
+def test_all_forms_of_nibbles_are_converted_alike(kernel, target: str) -> None:
+    """A pair of nibbles takes one lop3 and two operations, and no form divides."""
+    counts = set()
+    for form in NIBBLE_FORMS:
+        args, _ = nibble_arguments(kernel, form, "float16")
+        ptx = code_of(kernel, args, target)
+        assert not re.search(r"cvt\.rn\.f16\.[su]", ptx)
+        counts.add((ptx.count("lop3.b32"), ptx.count("f16x2"), ptx.count("st.shared")))
+    assert len(counts) == 1
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_differences_of_integers_are_those_of_floats(target: str, random: np.random.Generator) -> None:
+    instructions = []
+    for kernel in (zero_of_floats, zero_of_integers):
+        args, _ = byte_arguments(kernel, np.int8, "float16", random)
+        ptx = code_of(kernel, args, target)
+        instructions.append(Counter(re.findall(r"^ +([a-z]\S+) ", ptx, re.MULTILINE)))
+    assert instructions[0]["sub.rn.f16x2"]
+    assert instructions[0] == instructions[1]
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("kernel", PLAIN, ids=lambda kernel: kernel.__name__)
+def test_threads_store_whole_vectors(kernel, target: str, random: np.random.Generator) -> None:
+    """Operands lie along the dimension that is contiguous in memory, so that a thread stores what it has loaded."""
+    args, _ = byte_arguments(kernel, np.int8, "float16", random)
+    ptx = code_of(kernel, args, target)
+    assert "st.shared.v4.b32" in ptx
+    assert "st.shared.b16" not in ptx
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("by_float32", "blocks"), [(False, 2), (True, 1)])
+def test_registers_leave_room_for_two_blocks_of_few_rows(by_float32: bool, blocks: int, target: str) -> None:
+    """One block waits for its own threads; with f32 on the way, two blocks would spill."""
+    a, q = np.zeros((16, 256), ml_dtypes.bfloat16), np.zeros((128, 256), np.int8)
+    ptx = code_of(few_rows, [a, q, np.zeros((16, 128), np.float32), by_float32], target)
+    assert f".minnctapersm {blocks}\n" in ptx
+
+
+def test_one_warpgroup_converts_on_hopper() -> None:
+    """A thread has the accumulators, 32 registers of the operand, and the bytes of two iterations ahead."""
+    args = [np.zeros((128, 256), np.float16), np.zeros((128, 256), np.int8), np.zeros((128, 128), np.float32)]
+    assert ".reqntid 160," in code_of(whole_tile, args, "sm_90a")
