@@ -27,7 +27,7 @@ from tilec.lowering.gpu.loops.loop_parts import divided_loops
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_again
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
+from tilec.lowering.gpu.schedule.present_interval import GAIN, present_schedule, role_numbers
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.bound import work_bound
@@ -36,8 +36,6 @@ from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.target import Target
 
-# The part of an iteration that is worth the copies.
-_GAIN = 0.01
 # Rings are full after the first third of these iterations, for they seldom have more than eight slots.
 _ITERATIONS = 24
 # The sums of the present iteration, and those that are ahead while they are read.
@@ -67,7 +65,7 @@ def _needed_slots(
     further = replace(found, ahead=_further_ahead(found))
     schedule = present_schedule(further, rounded, _ITERATIONS)
     if schedule is not None and _is_shorter(schedule, now):
-        if work_bound(rounded, role_numbers(found)).interval >= (1 - _GAIN) * schedule.interval:
+        if work_bound(rounded, role_numbers(found)).interval >= (1 - GAIN) * schedule.interval:
             ids = (id_of(part.loop.operation) for part in parts)
             context.at_bound.update(id for id in ids if id is not None)
         return {}
@@ -81,7 +79,7 @@ def _needed_slots(
 
 
 def _is_shorter(schedule: Schedule | None, now: Schedule) -> bool:
-    return schedule is not None and schedule.interval < (1 - _GAIN) * now.interval
+    return schedule is not None and schedule.interval < (1 - GAIN) * now.interval
 
 
 def _slots_with_factors(found: LoopProblem, plan: SharedPlan, kernel: KernelOp, target: Target) -> dict[str, int]:

@@ -44,25 +44,21 @@ from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
+from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, present_schedule, role_numbers
 from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.ladder import solve
-from tilec.lowering.schedule.parts import Kind, ProblemError
-from tilec.lowering.schedule.problem import Problem, quantized
+from tilec.lowering.schedule.parts import ProblemError
+from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.schedule import RoleOrder, Schedule, role_order
 from tilec.lowering.schedule.store import Store
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
-# The part of an iteration that is worth other code.
-_GAIN = 0.01
 # The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
-# Loads from DRAM take about this much longer than those from L2, whose latency problems have.
-_SLOW_MEMORY = 1.5
 # Rings are full after the first third of these iterations, for they seldom have more than eight slots.
 _FEW_ITERATIONS = 24
 # Operations have as many copies before the loop as they are iterations ahead.
@@ -166,19 +162,24 @@ class _Loop:
         return self.context.options
 
     def follow(self) -> None:
-        """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster."""
+        """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster.
+
+        A copy of the kernel is made of the schedules that may be so: with other slots, and operations in another order,
+        the present problem has the same steady state, but for runs of operations that the new order joins or parts.
+        """
         found = self._problem(self.kernel)
         schedule = None if found is None else _shorter_schedule(found, self.options.solver)
-        now = None if found is None or schedule is None else _steady_intervals(found)
-        if found is None or schedule is None or now is None:
+        if found is None or schedule is None:
             return
-        best, kept = now, None
-        for has_new_order in _VARIANTS:
-            candidate = self._candidate(found, schedule, has_new_order)
+        best, kept, slots = SteadyState(found), None, self._slots(found, schedule)
+        for orders in _variants(found, schedule):
+            modelled = SteadyState(_reordered(found, orders, slots))
+            is_worth = modelled.is_at_least(best) if orders else slots and modelled.is_faster_than(best)
+            candidate = self._candidate(found, orders, slots) if is_worth else None
             if candidate is None:
                 continue
-            times = self._times(candidate)
-            if times is not None and times[0] < (1 - _GAIN) * best[0] and times[1] <= best[1]:
+            times = self._steady_state(candidate.trial) if orders else modelled
+            if times is not None and times.is_faster_than(best) and self._is_possible(candidate.trial):
                 best, kept = times, candidate
             candidate.trial.operation.erase()
         if kept is not None:
@@ -200,15 +201,20 @@ class _Loop:
             return None
         return loop_problem(kernel, loops[self.number], shared_plan(kernel, self.target), self.target)
 
-    def _times(self, candidate: _Candidate) -> tuple[int, int] | None:
-        """The intervals of the loop with a schedule; None if it does not fit its target, or has no steady state."""
+    def _steady_state(self, trial: KernelOp) -> SteadyState | None:
+        """The steady state of the loop in a copy of the kernel; None if it does not fit its target."""
         try:
-            if self._blocks(candidate.trial) < self._blocks(self.kernel) or not liveness(candidate.trial).is_proven:
-                return None
-            found = self._problem(candidate.trial)
+            found = self._problem(trial)
         except UnsupportedError:
             return None
-        return None if found is None else _steady_intervals(found)
+        return None if found is None else SteadyState(found)
+
+    def _is_possible(self, trial: KernelOp) -> bool:
+        """Whether as many blocks of a copy of the kernel as now share an SM, and all of its roles terminate."""
+        try:
+            return self._blocks(trial) >= self._blocks(self.kernel) and liveness(trial).is_proven
+        except UnsupportedError:
+            return False
 
     def _blocks(self, kernel: KernelOp) -> int:
         """The blocks that share an SM; 0 if one does not fit."""
@@ -219,14 +225,9 @@ class _Loop:
         return blocks_together(kernel, self.target, needed, plan.tensor_columns)
 
     def _candidate(
-        self, found: LoopProblem, schedule: Schedule, has_new_order: Callable[[str], bool]
+        self, found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]
     ) -> _Candidate | None:
-        """The slots of a schedule, and its order in some roles; None if the loop cannot have them."""
-        orders = {role: order for role, order in _role_orders(found, schedule).items() if has_new_order(role)}
-        orders = {role: order for role, order in orders.items() if not order.is_present()}
-        slots = self._slots(found, schedule)
-        if any(max(order.advances) > _MOST_ADVANCE for order in orders.values()) or not (orders or slots):
-            return None
+        """The loop with other slots, and another order in some roles; None if it cannot have them."""
         with self.kernel.operation.location:
             made = self.kernel.operation.clone(ip=ir.InsertionPoint.after(self.kernel.operation)).opview
         copies = dict(zip(_operations(self.kernel), _operations(made), strict=True))
@@ -327,7 +328,7 @@ def _shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
         return None
     named = zip(found.problem.operations, found.roles, strict=True)
     pinned = replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
-    upper = math.floor((1 - _GAIN) * now.interval)
+    upper = math.floor((1 - GAIN) * now.interval)
     try:
         if bound(quantized(pinned), role_numbers(found)).interval >= upper:
             return None
@@ -341,29 +342,34 @@ def _no_search(*_: object) -> None:
     """The exact scheduler of a compile without the solver: it finds nothing."""
 
 
-def _steady_intervals(found: LoopProblem) -> tuple[int, int] | None:
-    """The interval of the steady state of a loop, and that with a slower memory; None if it has none."""
-    states = [present_schedule(found, quantized(each)) for each in (found.problem, _slower(found.problem))]
-    intervals = [state.interval for state in states if state is not None]
-    return (intervals[0], intervals[1]) if len(intervals) == len(states) else None
+def _variants(found: LoopProblem, schedule: Schedule) -> list[dict[str, RoleOrder]]:
+    """The orders that a schedule asks for in some roles, where they are new; each choice of roles is there once.
 
-
-def _role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]:
-    """The order that a schedule asks for in each role; warpgroups of one role have that of the first."""
+    Warpgroups of one role have the order of the first.
+    """
     first = {part.loop.operation: number for number, part in reversed(list(enumerate(found.parts)))}
-    return {found.roles[number]: role_order(schedule, schedule.role[number], found.ahead) for number in first.values()}
+    wanted = {found.roles[each]: role_order(schedule, schedule.role[each], found.ahead) for each in first.values()}
+    new = {role: order for role, order in wanted.items() if not order.is_present()}
+    chosen = dict.fromkeys(tuple(filter(has_new_order, new)) for has_new_order in _VARIANTS)
+    far = {role for role, order in new.items() if max(order.advances) > _MOST_ADVANCE}
+    return [{role: new[role] for role in roles} for roles in chosen if far.isdisjoint(roles)]
+
+
+def _reordered(found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]) -> LoopProblem:
+    """A loop with the operations of some roles in another order, and rings with other slots."""
+    following = {role: iter(zip(order.operations, order.advances, strict=True)) for role, order in orders.items()}
+    places = [next(following[role]) if role in following else (at, 0) for at, role in enumerate(found.roles)]
+    numbers = [number for number, _ in places]
+    return replace(
+        found,
+        problem=replace(found.problem, operations=tuple(found.problem.operations[number] for number in numbers)),
+        slots=tuple(slots.get(ring, now) for ring, now in zip(found.channels, found.slots, strict=True)),
+        ahead=tuple(found.ahead[number] + further for number, further in places),
+        parts=tuple(found.parts[number] for number in numbers),
+        members=tuple(found.members[number] for number in numbers),
+    )
 
 
 def _folder() -> str | None:
     """The folder of answers; None if the cache keeps nothing, or if other users could write it."""
     return cache_files.folder("schedules") if options.cache_size_bytes() else None
-
-
-def _slower(problem: Problem) -> Problem:
-    """A problem whose loads take longer."""
-    streams = {operation.name for operation in problem.operations if operation.kind == Kind.STREAM}
-    edges = (
-        replace(edge, latency=round(edge.latency * _SLOW_MEMORY)) if edge.source in streams else edge
-        for edge in problem.edges
-    )
-    return replace(problem, edges=tuple(edges))

@@ -2,14 +2,23 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from dataclasses import replace
+from functools import cached_property
 
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, least_interval, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
-from tilec.lowering.schedule.problem import QUANTUM, Problem
+from tilec.lowering.schedule.parts import Kind
+from tilec.lowering.schedule.problem import QUANTUM, Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.steady_state import ITERATIONS, steady_state
+
+# The part of an iteration that is worth other code.
+GAIN = 0.01
+# Loads from DRAM take about this much longer than those from L2, whose latency problems have.
+_SLOW_MEMORY = 1.5
 
 
 def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
@@ -33,6 +42,49 @@ def present_schedule(loop: LoopProblem, rounded: Problem, iterations: int = ITER
     It is a legal schedule if all iterations are alike, and no operations use a unit at the same time.
     """
     return steady_state(rounded, role_numbers(loop), loop.ahead, loop.slots, iterations)
+
+
+class SteadyState:
+    """The steady state of a loop, which is computed when it is asked for."""
+
+    def __init__(self, found: LoopProblem) -> None:
+        self._found = found
+
+    @cached_property
+    def interval(self) -> float:
+        """The clocks of an iteration; infinity without a steady state."""
+        return _steady_interval(self._found, self._found.problem)
+
+    @cached_property
+    def slow_interval(self) -> float:
+        """Those with a slower memory."""
+        return _steady_interval(self._found, _slower(self._found.problem))
+
+    def is_faster_than(self, other: SteadyState) -> bool:
+        """Whether iterations are shorter by what is worth other code, and not longer with a slower memory."""
+        return self.interval < (1 - GAIN) * other.interval < math.inf and self._is_as_robust_as(other)
+
+    def is_at_least(self, other: SteadyState) -> bool:
+        """Whether iterations are not longer, nor with a slower memory."""
+        return self.interval <= other.interval < math.inf and self._is_as_robust_as(other)
+
+    def _is_as_robust_as(self, other: SteadyState) -> bool:
+        return self.slow_interval <= other.slow_interval < math.inf
+
+
+def _steady_interval(found: LoopProblem, problem: Problem) -> float:
+    state = present_schedule(found, quantized(problem))
+    return math.inf if state is None else state.interval
+
+
+def _slower(problem: Problem) -> Problem:
+    """A problem whose loads take longer."""
+    streams = {operation.name for operation in problem.operations if operation.kind == Kind.STREAM}
+    edges = (
+        replace(edge, latency=round(edge.latency * _SLOW_MEMORY)) if edge.source in streams else edge
+        for edge in problem.edges
+    )
+    return replace(problem, edges=tuple(edges))
 
 
 def role_numbers(loop: LoopProblem) -> tuple[int, ...]:
