@@ -44,7 +44,7 @@ from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, present_schedule, role_numbers
+from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, role_numbers, steady_state_of
 from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
@@ -59,8 +59,6 @@ from tilec.remarks import Remark
 
 # The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
-# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
-_FEW_ITERATIONS = 24
 # Operations have as many copies before the loop as they are iterations ahead.
 _MOST_ADVANCE = 3
 _MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
@@ -110,7 +108,7 @@ def _loops_with_choices(kernel: KernelOp, context: Context) -> Iterator[int]:
     multiplies = (op for op in operations_inside(kernel) if op.name in _MULTIPLIES)
     # Most kernels have one loop, and the loops around a multiply are quicker to read than the parts of all.
     if kernel.roles is not None and any(map(is_in_open_loop, multiplies)):
-        for number, parts in enumerate(divided_loops(kernel)):
+        for number, parts in enumerate(context.once(divided_loops, lambda: divided_loops(kernel))):
             is_at_bound = any(id_of(part.loop.operation) in context.at_bound for part in parts)
             if not is_at_bound and _has_choices(parts):
                 yield number
@@ -167,11 +165,11 @@ class _Loop:
         A copy of the kernel is made of the schedules that may be so: with other slots, and operations in another order,
         the present problem has the same steady state, but for runs of operations that the new order joins or parts.
         """
-        found = self._problem(self.kernel)
-        schedule = None if found is None else _shorter_schedule(found, self.options.solver)
-        if found is None or schedule is None:
+        best, kept = steady_state_of(self.kernel, self.number, self.context), None
+        schedule = None if best is None else _shorter_schedule(best, self.options.solver)
+        if best is None or schedule is None:
             return
-        best, kept, slots = SteadyState(found), None, self._slots(found, schedule)
+        found, slots = best.loop, self._slots(best.loop, schedule)
         for orders in _variants(found, schedule):
             modelled = SteadyState(_reordered(found, orders, slots))
             is_worth = modelled.is_at_least(best) if orders else slots and modelled.is_faster_than(best)
@@ -194,17 +192,15 @@ class _Loop:
         if candidate.budgets is not None:
             assert self.kernel.roles is not None, "loops of roles have schedules"
             self.kernel.roles.operation.attributes[_BUDGETS] = candidate.budgets
-
-    def _problem(self, kernel: KernelOp) -> LoopProblem | None:
-        loops = divided_loops(kernel)
-        if self.number >= len(loops):
-            return None
-        return loop_problem(kernel, loops[self.number], shared_plan(kernel, self.target), self.target)
+        self.context.changed()
 
     def _steady_state(self, trial: KernelOp) -> SteadyState | None:
         """The steady state of the loop in a copy of the kernel; None if it does not fit its target."""
+        loops = divided_loops(trial)
+        if self.number >= len(loops):
+            return None
         try:
-            found = self._problem(trial)
+            found = loop_problem(trial, loops[self.number], shared_plan(trial, self.target), self.target)
         except UnsupportedError:
             return None
         return None if found is None else SteadyState(found)
@@ -318,12 +314,12 @@ def _role_around(op: ir.Operation, roles: RolesOp) -> int:
     return blocks.index(op.block)
 
 
-def _shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
+def _shorter_schedule(state: SteadyState, has_solver: bool) -> Schedule | None:
     """A schedule of a loop; None if the code is near its bound, or nothing shorter is found.
 
     It is a stored answer, or a list schedule; with the solver also one that the solver finds.
     """
-    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
+    found, now = state.loop, state.of_few_iterations
     if now is None:
         return None
     named = zip(found.problem.operations, found.roles, strict=True)

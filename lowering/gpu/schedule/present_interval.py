@@ -7,7 +7,10 @@ from collections import defaultdict
 from dataclasses import replace
 from functools import cached_property
 
-from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.loop_parts import divided_loops
+from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, least_interval, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
 from tilec.lowering.schedule.parts import Kind
@@ -15,6 +18,8 @@ from tilec.lowering.schedule.problem import QUANTUM, Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.steady_state import ITERATIONS, steady_state
 
+# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
+FEW_ITERATIONS = 24
 # The part of an iteration that is worth other code.
 GAIN = 0.01
 # Loads from DRAM take about this much longer than those from L2, whose latency problems have.
@@ -45,20 +50,34 @@ def present_schedule(loop: LoopProblem, rounded: Problem, iterations: int = ITER
 
 
 class SteadyState:
-    """The steady state of a loop, which is computed when it is asked for."""
+    """The steady state of a loop, which is computed when it is asked for.
 
-    def __init__(self, found: LoopProblem) -> None:
-        self._found = found
+    Attributes:
+        loop: the loop.
+    """
+
+    def __init__(self, loop: LoopProblem) -> None:
+        self.loop = loop
+
+    @cached_property
+    def rounded(self) -> Problem:
+        """The problem of the loop in the quantum."""
+        return quantized(self.loop.problem)
+
+    @cached_property
+    def of_few_iterations(self) -> Schedule | None:
+        """The loop as it is, by its first iterations; None if it has no steady state."""
+        return present_schedule(self.loop, self.rounded, FEW_ITERATIONS)
 
     @cached_property
     def interval(self) -> float:
         """The clocks of an iteration; infinity without a steady state."""
-        return _steady_interval(self._found, self._found.problem)
+        return _steady_interval(self.loop, self.rounded)
 
     @cached_property
     def slow_interval(self) -> float:
         """Those with a slower memory."""
-        return _steady_interval(self._found, _slower(self._found.problem))
+        return _steady_interval(self.loop, quantized(_slower(self.loop.problem)))
 
     def is_faster_than(self, other: SteadyState) -> bool:
         """Whether iterations are shorter by what is worth other code, and not longer with a slower memory."""
@@ -72,8 +91,19 @@ class SteadyState:
         return self.slow_interval <= other.slow_interval < math.inf
 
 
-def _steady_interval(found: LoopProblem, problem: Problem) -> float:
-    state = present_schedule(found, quantized(problem))
+def steady_state_of(kernel: KernelOp, number: int, context: Context) -> SteadyState | None:
+    """That of the innermost loop of a number; None if it has no problem."""
+
+    def read() -> SteadyState | None:
+        loops = context.once(divided_loops, lambda: divided_loops(kernel))
+        found = loop_problem(kernel, loops[number], context.plan(kernel), context.target)
+        return None if found is None else SteadyState(found)
+
+    return context.once((SteadyState, number), read)
+
+
+def _steady_interval(found: LoopProblem, rounded: Problem) -> float:
+    state = present_schedule(found, rounded)
     return math.inf if state is None else state.interval
 
 
