@@ -3,8 +3,9 @@
     python benchmarks/pass_value.py [--only fuse-channels] [--kernels attention] [--target sm_100a]
 
 A kernel that a pass leaves as it is needs no second compile. Otherwise it is compiled from `.gpu.raw.mlir` without the
-pass. No GPU is needed: cycles are those of the cost model (`tilec compile --explain cost`); instructions, registers and
-spills are those of ptxas. `--without-machine-code` leaves ptxas out, and does not need it.
+pass. A pass whose option is off by default is measured on the kernels of the sheet with the option on. No GPU is
+needed: cycles are those of the cost model (`tilec compile --explain cost`); instructions, registers and spills are
+those of ptxas. `--without-machine-code` leaves ptxas out, and does not need it.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ import re
 import struct
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, replace
 from math import prod
@@ -28,6 +29,7 @@ from sheet.occupancy import blocks_per_processor
 
 import tilec
 from tilec import compilation
+from tilec.compile_options import DEFAULTS
 from tilec.errors import TilecError
 from tilec.explain.cost import LoopCost
 from tilec.explain.reports import reports_of
@@ -68,15 +70,28 @@ class Kernel:
         name: its name in the table.
         compiled: compiles it for a target up to a stage.
         iterations: of each loop that multiplies, if it has several.
+        option: an option that is off by default, and on for this kernel, whose passes alone it measures.
     """
 
     name: str
     compiled: Callable[[str, str], Any]
     iterations: tuple[float, ...] = ()
+    option: str | None = None
 
     @property
     def family(self) -> str:
         return _FAMILIES.get(re.split(r"[ _]", self.name)[0], _OTHERS)
+
+    @property
+    def hints(self) -> dict[str, bool]:
+        """The hints that a compile from the text of a stage needs."""
+        return {} if self.option is None else {self.option: True}
+
+    @property
+    def passes(self) -> set[str]:
+        """The names of the passes and heuristics that it measures."""
+        records = [*PASSES.values(), *HEURISTICS.values()]
+        return {record.name for record in records if _option_of(record) == self.option}
 
 
 @dataclass(frozen=True)
@@ -146,15 +161,28 @@ def kernels() -> list[Kernel]:
     _provide_cutile()
     from sheet.compilers import module_of
 
-    def of_case(case: Any) -> Callable[[str, str], Any]:
-        return lambda target, stop: tilec.compile(module_of(case), target=target, stop=stop, hints=case.hints)
+    def of_case(case: Any, **more: bool) -> Callable[[str, str], Any]:
+        hints = {**case.hints, **more}
+        return lambda target, stop: tilec.compile(module_of(case), target=target, stop=stop, hints=hints)
 
     def of_file(name: str, signature: str) -> Callable[[str, str], Any]:
         path = f"{_GOLDEN / 'kernels.py'}:{name}"
         return lambda target, stop: tilec.compile(path, signature=signature, target=target, stop=stop)
 
     golden = [Kernel(name, of_file(name, signature)) for name, signature in SIGNATURES.items()]
-    return golden + [Kernel(case.name, of_case(case), case.iterations) for case in CASES]
+    found = golden + [Kernel(case.name, of_case(case), case.iterations) for case in CASES]
+    options = dict.fromkeys(filter(None, map(_option_of, [*PASSES.values(), *HEURISTICS.values()])))
+    for option in options:
+        found += [
+            Kernel(f"{case.name} {option}=on", of_case(case, **{option: True}), case.iterations, option)
+            for case in CASES
+        ]
+    return found
+
+
+def _option_of(record: KernelPass) -> str | None:
+    """The option that enables a pass, if it is off by default."""
+    return None if record.option is None or getattr(DEFAULTS, record.option) else record.option
 
 
 def _provide_cutile() -> None:
@@ -178,17 +206,17 @@ def passes_with(change: Callable[[KernelPass], KernelPass]) -> Iterator[None]:
             table.update(before)
 
 
-def compile_without(source: str, target: str, name: str, stop: str) -> Any:
+def compile_without(source: str, target: str, name: str, stop: str, hints: Mapping[str, bool]) -> Any:
     """Compiles the text of a stage without a pass."""
 
     def left_out(record: KernelPass) -> KernelPass:
         return replace(record, run=lambda kernel, context: None) if record.name == name else record
 
     with passes_with(left_out):
-        return tilec.compile(source, target=target, stop=stop)
+        return tilec.compile(source, target=target, stop=stop, hints=hints)
 
 
-def compile_and_observe(source: str, target: str, stop: str) -> tuple[Any, list[str]]:
+def compile_and_observe(source: str, target: str, stop: str, hints: Mapping[str, bool]) -> tuple[Any, list[str]]:
     """Compiles the text of a stage; also returns the names of the passes that change the text of the kernel."""
     changed = dict[str, None]()
 
@@ -202,7 +230,7 @@ def compile_and_observe(source: str, target: str, stop: str) -> tuple[Any, list[
         return replace(record, run=run)
 
     with passes_with(observed):
-        compiled = tilec.compile(source, target=target, stop=stop)
+        compiled = tilec.compile(source, target=target, stop=stop, hints=hints)
     return compiled, list(changed)
 
 
@@ -286,17 +314,17 @@ def _work_of(loop: LoopCost) -> float:
 def measure(kernel: Kernel, target: str, only: Sequence[str], stop: str) -> Iterator[Row]:
     """A row for each pass that changes a kernel and can be left out."""
     raw = kernel.compiled(target, "gpu-raw").stage("gpu-raw").content(False).decode()
-    compiled, changing = compile_and_observe(raw, target, stop)
+    compiled, changing = compile_and_observe(raw, target, stop, kernel.hints)
     base: Figures | None = None
     for name in changing:
-        if only and name not in only:
+        if name not in kernel.passes or only and name not in only:
             continue
         base = base or figures(compiled, kernel.iterations)
         if is_relied_on(name):
             yield Row(name, kernel.name, kernel.family, target, base, base)
             continue
         try:
-            without = figures(compile_without(raw, target, name, stop), kernel.iterations)
+            without = figures(compile_without(raw, target, name, stop, kernel.hints), kernel.iterations)
         except (TilecError, AssertionError) as error:
             yield Row(name, kernel.name, kernel.family, target, base, None, str(error).strip().splitlines()[0])
             continue
@@ -367,7 +395,8 @@ def main() -> None:
     unknown = set(options.only) - set(names)
     if unknown:
         sys.exit(f"unknown pass {', '.join(sorted(unknown))}: expected {', '.join(names)}")
-    chosen = [kernel for kernel in kernels() if options.kernels in kernel.name]
+    wanted = set(options.only or names)
+    chosen = [kernel for kernel in kernels() if options.kernels in kernel.name and wanted & kernel.passes]
     if not chosen:
         sys.exit(f"no kernel has '{options.kernels}' in its name: {', '.join(kernel.name for kernel in kernels())}")
     jobs = [(kernel, target) for kernel in chosen for target in options.target or TARGETS]

@@ -50,7 +50,8 @@ class OperationVerifier:
         """The first problem with an operation, or None; runs before MLIR's own checks."""
         operation = op.operation
         attributes = tuple(operation.attributes.items())
-        sizes = self._sound.get(attributes) or self._sizes_of_groups(attributes)
+        known = self._sound.get(attributes)
+        sizes = known or self._sizes_of_groups(attributes)
         key = (
             tuple([value.type for value in operation.operands]),
             tuple([value.type for value in operation.results]),
@@ -61,7 +62,7 @@ class OperationVerifier:
             if found is not None:
                 return found
             self._passed[key] = None
-        if attributes not in self._sound:
+        if known is None:
             found = self._attribute_problem(dict(attributes))
             if found is not None:
                 return found

@@ -11,8 +11,8 @@ from tilec.dialect.cuda_tile.debug_info import (
 from tilec.dialect.mlir import ir
 
 _KERNEL = "cuda_tile.entry"
-# The subprograms of kernels by location; every operation of a kernel needs its kernel's.
-_KERNELS = table()
+# The locations of operations and of their kernels that have one subprogram.
+_ALIKE: dict[tuple[ir.Attribute, ir.Attribute | None], None] = table()
 
 
 def kernel_scope_problem(name: str, location: ir.Location) -> str | None:
@@ -36,32 +36,37 @@ def global_scope_problem(location: ir.Location) -> str | None:
 
 def operation_scope_problem(op: ir.OpView, location: ir.Location) -> str | None:
     """The problem with the location of an operation in a kernel, or None."""
+    kernel = op.operation.parent
+    while kernel is not None and kernel.operation.name != _KERNEL:
+        kernel = kernel.operation.parent
+    # Passes build operations that are temporarily outside a kernel.
+    around = None if kernel is None else kernel.operation.location
+    pair = location.attr, None if around is None else around.attr
+    if pair in _ALIKE:
+        return None
+    problem = _scope_problem(location, around)
+    if problem is None:
+        _ALIKE[pair] = None
+    return problem
+
+
+def _scope_problem(location: ir.Location, kernel: ir.Location | None) -> str | None:
+    """The problem with the location of an operation in a kernel with a location, or None."""
     scope = scope_of(location)
     if scope is None:
         return None
     found = enclosing_subprogram(scope)
     if found is None:
         return "operation has a debug info scope, but no enclosing cuda_tile.di_subprogram"
-    kernel = op.operation.parent
-    while kernel is not None and kernel.operation.name != _KERNEL:
-        kernel = kernel.operation.parent
-    # Passes build operations that are temporarily outside a kernel.
     if kernel is None:
         return None
-    expected = _subprogram_at(kernel.operation.location)
+    expected = subprogram_of(kernel)
     if expected is None:
         return "operation has debug info scope, but function debug info scope is undefined"
     if found != expected:
         pair = f"expected {_described(expected)}, but got {_described(found)}"
         return f"operation debug info scope does not match function debug info scope: {pair}"
     return None
-
-
-def _subprogram_at(location: ir.Location) -> DISubprogramAttr | None:
-    key = location.attr
-    if key not in _KERNELS:
-        _KERNELS[key] = subprogram_of(location)
-    return _KERNELS[key]
 
 
 def _described(subprogram: DISubprogramAttr) -> str:

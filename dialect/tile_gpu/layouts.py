@@ -38,7 +38,8 @@ def operands_and_results_agree(op: ir.OpView) -> str | None:
 def upstream_disagreement(kernel: ir.OpView) -> str | None:
     """The problem with the first operation of arith or math in a kernel that mixes layouts, or None."""
     for operation in operations_inside(kernel):
-        if operation.name.startswith(_ELEMENTWISE_DIALECTS):
+        # The results of operations on tiles are tiles.
+        if operation.name.startswith(_ELEMENTWISE_DIALECTS) and is_register_tile(operation.results[0].type):
             types = tuple([value.type for values in (operation.operands, operation.results) for value in values])
             if types in _ALIKE:
                 continue

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import Any, TypeVar
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
@@ -16,6 +17,8 @@ from tilec.lowering.gpu.memory.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import STAGES, followed_options, kernel_hint
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
+
+Fact = TypeVar("Fact")
 
 
 class State(Enum):
@@ -56,7 +59,8 @@ class Context:
     at_bound: set[int] = field(default_factory=set)
     has_legal_schedules: bool = False
     observe: Callable[[str], None] = lambda name: None
-    _plans: dict[Target, SharedPlan] = field(default_factory=dict)
+    # The facts about the kernel that are computed once until it changes.
+    _facts: dict[Hashable, Any] = field(default_factory=dict)
     # For each state whether the kernel is in it, until a pass may change that.
     _known: dict[State, bool] = field(default_factory=dict)
 
@@ -77,9 +81,13 @@ class Context:
     def plan(self, kernel: KernelOp, target: Target | None = None) -> SharedPlan:
         """The memory plan of the kernel for a share of its target (all of it if None), made once until it changes."""
         target = target or self.target
-        if target not in self._plans:
-            self._plans[target] = shared_plan(kernel, target)
-        return self._plans[target]
+        return self.once(target, lambda: shared_plan(kernel, target))
+
+    def once(self, key: Hashable, compute: Callable[[], Fact]) -> Fact:
+        """A fact about the kernel, which is computed once until the kernel changes."""
+        if key not in self._facts:
+            self._facts[key] = compute()
+        return self._facts[key]
 
     def scheduled(self) -> None:
         """A pass calls this when it gives loops schedules that it has proven to be legal."""
@@ -93,7 +101,7 @@ class Context:
 
     def changed(self) -> None:
         """Drops the facts about the kernel: a pass calls this when it changes the kernel and reads it again."""
-        self._plans.clear()
+        self._facts.clear()
 
 
 @dataclass(frozen=True)
@@ -102,7 +110,8 @@ class KernelPass:
 
     Attributes:
         name: the name of the pass.
-        run: rewrites a kernel in place; its docstring is the contract in words.
+        run: rewrites a kernel in place; its docstring is the contract in words. Returns False if it knows that the
+            kernel is as before.
         guarantees: the properties of a kernel after the pass, in Markdown.
         without: the kernel without the pass, which is correct too.
         needs: the states of the kernels that it takes.
@@ -138,7 +147,7 @@ class KernelPass:
 
     def apply(self, kernel: KernelOp, context: Context) -> None:
         """Runs the pass over a kernel in the states that it needs."""
-        self.run(kernel, context)
-        context.changed()
+        if self.run(kernel, context) is not False:
+            context.changed()
         context.look_up_again(self.gives)
         assert all(context.holds(state, kernel) for state in self.gives), self.name

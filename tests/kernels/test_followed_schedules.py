@@ -5,7 +5,6 @@ Without the rules (the heuristics that arrange multiplies), a schedule has to fi
 
 from __future__ import annotations
 
-import itertools
 import random
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -24,7 +23,7 @@ from tilec.explain.reports import reports_of
 from tilec.lowering.gpu.schedule import follow_schedule
 from tilec.lowering.gpu.schedule.follow_schedule import _Loop
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
-from tilec.lowering.gpu.schedule.present_interval import role_numbers
+from tilec.lowering.gpu.schedule.present_interval import SteadyState, role_numbers
 from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.gpu.schedule.schedule_report import LoopReport, schedule_reports
 from tilec.lowering.schedule.schedule import Schedule
@@ -247,7 +246,6 @@ def test_no_schedule_makes_results_wrong(
 ) -> None:
     """Of random schedules that obey no dependence, what can be followed is right; every possible schedule is taken."""
     choose = random.Random(f"{name} {target}")
-    clocks = itertools.count(10**9, -(10**8))
     taken = []
     keep = _Loop._keep
 
@@ -256,11 +254,11 @@ def test_no_schedule_makes_results_wrong(
         keep(loop, candidate)
 
     monkeypatch.setattr(_Loop, "_keep", noted)
-    monkeypatch.setattr(follow_schedule, "_steady_intervals", lambda found: (next(clocks),) * 2)
-    monkeypatch.setattr(follow_schedule, "_shorter_schedule", lambda found, _: random_schedule(choose, found))
+    monkeypatch.setattr(SteadyState, "is_faster_than", lambda *_: True)
+    monkeypatch.setattr(SteadyState, "is_at_least", lambda *_: True)
+    monkeypatch.setattr(follow_schedule, "_shorter_schedule", lambda state, _: random_schedule(choose, state.loop))
     kernel, grid, output, args, expected, magnitudes = CASES[name](3)
     for seed in range(12):
-        clocks = itertools.count(10**9, -(10**8))
         compare._compiled.cache_clear()
         runs = run_everywhere(kernel, grid, args, (output,), target=target, hints={}, seeds=[seed], interpret=False)
         for (found,) in runs:

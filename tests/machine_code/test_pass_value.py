@@ -35,6 +35,21 @@ def test_rows_are_those_of_passes_that_change_the_kernel() -> None:
     assert before == dict(PASSES)
 
 
+def test_pass_of_an_option_that_is_off_has_kernels_with_the_option() -> None:
+    """No other pass has rows of them: without `persistent=on` the pass leaves every kernel as it is."""
+
+    def persistent(target: str, stop: str) -> Any:
+        hints = {"persistent": True}
+        return tilec.compile(MATMUL, signature=SIGNATURE, target=target, stop=stop, hints=hints)
+
+    kernel = Kernel("matmul persistent=on", persistent, option="persistent")
+    (row,) = pass_value.measure(kernel, "sm_100a", (), "ptx")
+    assert row.name == "persist" and row.without is not None and row.without.ptx < row.base.ptx
+    assert "persist" not in Kernel("matmul", compiled).passes
+    found = [each for each in pass_value.kernels() if each.option is not None]
+    assert {name for each in found for name in each.passes} == {"persist"} == found[0].passes
+
+
 def test_kernel_that_does_not_compile_without_a_pass_has_the_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_: object) -> None:
         raise UnsupportedError("no slot\nmore lines")

@@ -25,63 +25,59 @@ from tilec.lowering.gpu.ir.operation_role import MULTIPLY
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import divided_loops
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
-from tilec.lowering.gpu.schedule.advance_multiplies import advance_again
-from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
+from tilec.lowering.gpu.schedule.advance_multiplies import Needed, advance_again
+from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
+from tilec.lowering.gpu.schedule.present_interval import (
+    FEW_ITERATIONS,
+    GAIN,
+    present_schedule,
+    role_numbers,
+    steady_state_of,
+)
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.bound import work_bound
 from tilec.lowering.schedule.costs import MBARRIER, TENSOR_CORE
-from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.target import Target
 
-# The part of an iteration that is worth the copies.
-_GAIN = 0.01
-# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
-_ITERATIONS = 24
 # The sums of the present iteration, and those that are ahead while they are read.
 _SLOTS = 2
 
 
-def advance_late_sums(kernel: KernelOp, context: Context) -> None:
-    """Gives the loops of the roles `mma` and `load` schedules; run when the work of threads is final."""
-    advance_again(kernel, context, lambda loop, sums: _needed_slots(kernel, loop, sums, context))
+def advance_late_sums(kernel: KernelOp, context: Context) -> bool:
+    """Gives the loops of the roles `mma` and `load` schedules, or returns False; run when threads' work is final."""
+    return advance_again(kernel, context, lambda loop, sums: _needed(kernel, loop, sums, context))
 
 
-def _needed_slots(
-    kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], context: Context
-) -> dict[ir.Value, int] | None:
+def _needed(kernel: KernelOp, loop: ir.Operation, sums: Sequence[MakeChannelOp], context: Context) -> Needed | None:
     """The slots that other rings need if the sums are two iterations ahead; None if iterations are not shorter then."""
     if not all(map(_has_slots, sums)):
         return None
-    parts = next((found for found in divided_loops(kernel) if any(part.loop.operation == loop for part in found)), None)
     plan, target = context.plan(kernel), context.target
-    found = None if parts is None else loop_problem(kernel, parts, plan, target)
-    if parts is None or found is None or not _may_be_late(found, target):
+    loops = enumerate(context.once(divided_loops, lambda: divided_loops(kernel)))
+    number = next((at for at, parts in loops if any(part.loop.operation == loop for part in parts)), None)
+    state = None if number is None else steady_state_of(kernel, number, context)
+    if state is None or not _may_be_late(state.loop, target) or (now := state.of_few_iterations) is None:
         return None
-    rounded = quantized(found.problem)
-    now = present_schedule(found, rounded, _ITERATIONS)
-    if now is None:
-        return None
+    found, rounded = state.loop, state.rounded
     further = replace(found, ahead=_further_ahead(found))
-    schedule = present_schedule(further, rounded, _ITERATIONS)
+    schedule = present_schedule(further, rounded, FEW_ITERATIONS)
     if schedule is not None and _is_shorter(schedule, now):
-        if work_bound(rounded, role_numbers(found)).interval >= (1 - _GAIN) * schedule.interval:
-            ids = (id_of(part.loop.operation) for part in parts)
-            context.at_bound.update(id for id in ids if id is not None)
-        return {}
+        is_at_bound = work_bound(rounded, role_numbers(found)).interval >= (1 - GAIN) * schedule.interval
+        ids = [id_of(part.loop.operation) for part in found.parts if is_at_bound]
+        return {}, [id for id in ids if id is not None]
     slots = _slots_with_factors(found, plan, kernel, target)
     counts = tuple(slots.get(buffer.name, count) for buffer, count in zip(rounded.buffers, found.slots, strict=True))
-    if not slots or not _is_shorter(present_schedule(replace(further, slots=counts), rounded, _ITERATIONS), now):
+    if not slots or not _is_shorter(present_schedule(replace(further, slots=counts), rounded, FEW_ITERATIONS), now):
         return None
     return {
         channel: slots[each.name] for channel, each in plan.channels.items() if each.ring is None and each.name in slots
-    }
+    }, ()
 
 
 def _is_shorter(schedule: Schedule | None, now: Schedule) -> bool:
-    return schedule is not None and schedule.interval < (1 - _GAIN) * now.interval
+    return schedule is not None and schedule.interval < (1 - GAIN) * now.interval
 
 
 def _slots_with_factors(found: LoopProblem, plan: SharedPlan, kernel: KernelOp, target: Target) -> dict[str, int]:

@@ -54,16 +54,20 @@ def advance_multiplies(kernel: KernelOp, context: Context) -> None:
             write_schedules(kernel, _orders(rotations), context)
 
 
+# The new slots of rings by their channel, and the ids of loops that no other schedule makes shorter then.
+Needed = tuple[Mapping[ir.Value, int], Collection[int]]
+
+
 def advance_again(
     kernel: KernelOp,
     context: Context,
-    needed_slots: Callable[[ir.Operation, Sequence[MakeChannelOp]], Mapping[ir.Value, int] | None],
-) -> None:
-    """Advances multiplies that are one iteration ahead by another one, and their loads by two.
+    needed: Callable[[ir.Operation, Sequence[MakeChannelOp]], Needed | None],
+) -> bool:
+    """Advances multiplies that are one iteration ahead by another one, and their loads by two; returns whether any are.
 
-    `needed_slots` gets a loop of the role `mma`, and the rings of the sums that are ahead in it. It returns the slots
-    that rings need for it, by their channel; None if it is not worth them.
+    `needed` gets a loop of the role `mma` and the rings of the sums that are ahead in it; None if it is not worth it.
     """
+    is_changed = False
     for loop, loads in _loops_of_multiplies(kernel):
         if iterations_ahead(loop) != 1 or loads is None or iterations_ahead(loads):
             continue
@@ -74,11 +78,12 @@ def advance_again(
         if copies is None:
             continue
         orders = _orders([multiplies, replace(copies, count=2)])
-        if not are_legal(kernel, orders, context):
-            continue
-        slots = needed_slots(loop, _rings_of_sums(multiplies.group))
-        if slots is not None and _set_slots(kernel, orders, slots, context):
+        wanted = needed(loop, _rings_of_sums(multiplies.group))
+        if wanted and are_legal(kernel, orders, context) and _set_slots(kernel, orders, wanted[0], context):
             write_legal_schedules(orders, context)
+            context.at_bound.update(wanted[1])
+            is_changed = True
+    return is_changed
 
 
 def _set_slots(

@@ -44,26 +44,20 @@ from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import present_schedule, role_numbers
+from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, role_numbers, steady_state_of
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.ladder import solve
-from tilec.lowering.schedule.parts import Kind, ProblemError
+from tilec.lowering.schedule.parts import ProblemError
 from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import RoleOrder, Schedule, role_order
 from tilec.lowering.schedule.store import Store
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
-# The part of an iteration that is worth other code.
-_GAIN = 0.01
 # The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
-# Loads from DRAM take about this much longer than those from L2, whose latency problems have.
-_SLOW_MEMORY = 1.5
-# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
-_FEW_ITERATIONS = 24
 # Operations have as many copies before the loop as they are iterations ahead.
 _MOST_ADVANCE = 3
 _MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
@@ -113,7 +107,7 @@ def _loops_with_choices(kernel: KernelOp, context: Context) -> Iterator[int]:
     multiplies = (op for op in operations_inside(kernel) if op.name in _MULTIPLIES)
     # Most kernels have one loop, and the loops around a multiply are quicker to read than the parts of all.
     if kernel.roles is not None and any(map(is_in_open_loop, multiplies)):
-        for number, parts in enumerate(divided_loops(kernel)):
+        for number, parts in enumerate(context.once(divided_loops, lambda: divided_loops(kernel))):
             is_at_bound = any(id_of(part.loop.operation) in context.at_bound for part in parts)
             if not is_at_bound and _has_choices(parts):
                 yield number
@@ -165,32 +159,38 @@ class _Loop:
         return self.context.options
 
     def follow(self) -> None:
-        """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster."""
-        found = self._problem(self.kernel)
-        now = None if found is None else _steady_intervals(found)
-        if found is None or now is None:
+        """Gives the loop the fastest of the schedules that `lowering/schedule` finds for it, if one is faster.
+
+        A copy of the kernel is made of the schedules that may be so: with other slots, and operations in another order,
+        the present problem has the same steady state, but for runs of operations that the new order joins or parts.
+        """
+        best, kept = steady_state_of(self.kernel, self.number, self.context), None
+        if best is None:
             return
-        best, kept = now, None
-        for order, slots in self._choices(found):
-            candidate = self._candidate(found, order, slots)
+        found = best.loop
+        for orders, slots in self._choices(best):
+            modelled = SteadyState(_reordered(found, orders, slots))
+            is_worth = modelled.is_at_least(best) if orders else slots and modelled.is_faster_than(best)
+            candidate = self._candidate(found, orders, slots) if is_worth else None
             if candidate is None:
                 continue
-            times = self._times(candidate)
-            if times is not None and times[0] < (1 - _GAIN) * best[0] and times[1] <= best[1]:
+            times = self._steady_state(candidate.trial) if orders else modelled
+            if times is not None and times.is_faster_than(best) and self._is_possible(candidate.trial):
                 best, kept = times, candidate
             candidate.trial.operation.erase()
         if kept is not None:
             self._keep(kept)
 
-    def _choices(self, found: LoopProblem) -> Iterator[tuple[Mapping[str, RoleOrder], Mapping[ir.Value, int]]]:
+    def _choices(self, state: SteadyState) -> Iterator[tuple[Mapping[str, RoleOrder], Mapping[ir.Value, int]]]:
         """The orders of roles to try, each with the slots of rings that change; none if the loop is near its bound."""
-        schedule = _shorter_schedule(found, self.options.solver)
+        most_clocks = _most_clocks(state)
+        if most_clocks is None:
+            return
+        schedule = _shorter_schedule(state.loop, most_clocks, self.options.solver)
         if schedule is not None:
-            orders, slots = _role_orders(found, schedule), self._slots(found, schedule)
-            for has_new_order in _VARIANTS:
-                yield {role: order for role, order in orders.items() if has_new_order(role)}, slots
-        if schedule is not None or _most_clocks(found) is not None:
-            yield _order_of_late_sums(found), {}
+            slots = self._slots(state.loop, schedule)
+            yield from ((orders, slots) for orders in _variants(state.loop, schedule))
+        yield _order_of_late_sums(state.loop), {}
 
     def _keep(self, candidate: _Candidate) -> None:
         """Gives the loop a schedule that is legal with the slots that its rings get, and its roles what it needs."""
@@ -204,22 +204,25 @@ class _Loop:
         if candidate.budgets is not None:
             assert self.kernel.roles is not None, "loops of roles have schedules"
             self.kernel.roles.operation.attributes[_BUDGETS] = candidate.budgets
+        self.context.changed()
 
-    def _problem(self, kernel: KernelOp) -> LoopProblem | None:
-        loops = divided_loops(kernel)
+    def _steady_state(self, trial: KernelOp) -> SteadyState | None:
+        """The steady state of the loop in a copy of the kernel; None if it does not fit its target."""
+        loops = divided_loops(trial)
         if self.number >= len(loops):
             return None
-        return loop_problem(kernel, loops[self.number], shared_plan(kernel, self.target), self.target)
-
-    def _times(self, candidate: _Candidate) -> tuple[int, int] | None:
-        """The intervals of the loop with a schedule; None if it does not fit its target, or has no steady state."""
         try:
-            if self._blocks(candidate.trial) < self._blocks(self.kernel) or not is_live(candidate.trial):
-                return None
-            found = self._problem(candidate.trial)
+            found = loop_problem(trial, loops[self.number], shared_plan(trial, self.target), self.target)
         except UnsupportedError:
             return None
-        return None if found is None else _steady_intervals(found)
+        return None if found is None else SteadyState(found)
+
+    def _is_possible(self, trial: KernelOp) -> bool:
+        """Whether as many blocks of a copy of the kernel as now share an SM, and all of its roles terminate."""
+        try:
+            return self._blocks(trial) >= self._blocks(self.kernel) and is_live(trial)
+        except UnsupportedError:
+            return False
 
     def _blocks(self, kernel: KernelOp) -> int:
         """The blocks that share an SM; 0 if one does not fit."""
@@ -232,10 +235,7 @@ class _Loop:
     def _candidate(
         self, found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]
     ) -> _Candidate | None:
-        """A candidate with some slots, and an order in some roles; None if the loop cannot have them."""
-        orders = {role: order for role, order in orders.items() if not order.is_present()}
-        if any(max(order.advances) > _MOST_ADVANCE for order in orders.values()) or not (orders or slots):
-            return None
+        """The loop with other slots, and another order in some roles; None if it cannot have them."""
         with self.kernel.operation.location:
             made = self.kernel.operation.clone(ip=ir.InsertionPoint.after(self.kernel.operation)).opview
         copies = dict(zip(_operations(self.kernel), _operations(made), strict=True))
@@ -326,28 +326,15 @@ def _role_around(op: ir.Operation, roles: RolesOp) -> int:
     return blocks.index(op.block)
 
 
-def _shorter_schedule(found: LoopProblem, has_solver: bool) -> Schedule | None:
-    """A schedule of a loop; None if the code is near its bound, or nothing shorter is found.
-
-    It is a stored answer, or a list schedule; with the solver also one that the solver finds.
-    """
-    upper = _most_clocks(found)
-    try:
-        store = Store(_folder() if has_solver else None, _BUDGET)
-        search_exactly = search if has_solver else _no_search
-        return None if upper is None else solve(_pinned(found), store, _BUDGET, search_exactly, upper=upper).schedule
-    except ProblemError:
-        return None
-
-
-def _most_clocks(found: LoopProblem) -> int | None:
+def _most_clocks(state: SteadyState) -> int | None:
     """The interval of a schedule that is worth other code; None if the code is near its bound, or has no interval."""
-    now = present_schedule(found, quantized(found.problem), _FEW_ITERATIONS)
-    upper = 0 if now is None else math.floor((1 - _GAIN) * now.interval)
+    now = state.of_few_iterations
+    upper = 0 if now is None else math.floor((1 - GAIN) * now.interval)
     try:
-        return upper if bound(quantized(_pinned(found)), role_numbers(found)).interval < upper else None
+        least = bound(quantized(_pinned(state.loop)), role_numbers(state.loop)).interval
     except ProblemError:
         return None
+    return upper if least < upper else None
 
 
 def _pinned(found: LoopProblem) -> Problem:
@@ -356,40 +343,58 @@ def _pinned(found: LoopProblem) -> Problem:
     return replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
 
 
+def _shorter_schedule(found: LoopProblem, most_clocks: int, has_solver: bool) -> Schedule | None:
+    """A schedule of a loop with an interval of at most `most_clocks`; None if none is found.
+
+    It is a stored answer, or a list schedule; with the solver also one that the solver finds.
+    """
+    store = Store(_folder() if has_solver else None, _BUDGET)
+    search_exactly = search if has_solver else _no_search
+    try:
+        return solve(_pinned(found), store, _BUDGET, search_exactly, upper=most_clocks).schedule
+    except ProblemError:
+        return None
+
+
 def _no_search(*_: object) -> None:
     """The exact scheduler of a compile without the solver: it finds nothing."""
 
 
-def _steady_intervals(found: LoopProblem) -> tuple[int, int] | None:
-    """The interval of the steady state of a loop, and that with a slower memory; None if it has none."""
-    states = [present_schedule(found, quantized(each)) for each in (found.problem, _slower(found.problem))]
-    intervals = [state.interval for state in states if state is not None]
-    return (intervals[0], intervals[1]) if len(intervals) == len(states) else None
+def _variants(found: LoopProblem, schedule: Schedule) -> list[dict[str, RoleOrder]]:
+    """The orders that a schedule asks for in some roles, where they are new; each choice of roles is there once.
 
-
-def _role_orders(found: LoopProblem, schedule: Schedule) -> dict[str, RoleOrder]:
-    """The order that a schedule asks for in each role; warpgroups of one role have that of the first."""
+    Warpgroups of one role have the order of the first.
+    """
     first = {part.loop.operation: number for number, part in reversed(list(enumerate(found.parts)))}
-    return {found.roles[number]: role_order(schedule, schedule.role[number], found.ahead) for number in first.values()}
+    wanted = {found.roles[each]: role_order(schedule, schedule.role[each], found.ahead) for each in first.values()}
+    new = {role: order for role, order in wanted.items() if not order.is_present()}
+    chosen = dict.fromkeys(tuple(filter(has_new_order, new)) for has_new_order in _VARIANTS)
+    far = {role for role, order in new.items() if max(order.advances) > _MOST_ADVANCE}
+    return [{role: new[role] for role in roles} for roles in chosen if far.isdisjoint(roles)]
+
+
+def _reordered(found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]) -> LoopProblem:
+    """A loop with the operations of some roles in another order, and rings with other slots."""
+    following = {role: iter(zip(order.operations, order.advances, strict=True)) for role, order in orders.items()}
+    places = [next(following[role]) if role in following else (at, 0) for at, role in enumerate(found.roles)]
+    numbers = [number for number, _ in places]
+    return replace(
+        found,
+        problem=replace(found.problem, operations=tuple(found.problem.operations[number] for number in numbers)),
+        slots=tuple(slots.get(ring, now) for ring, now in zip(found.channels, found.slots, strict=True)),
+        ahead=tuple(found.ahead[number] + further for number, further in places),
+        parts=tuple(found.parts[number] for number in numbers),
+        members=tuple(found.members[number] for number in numbers),
+    )
 
 
 def _order_of_late_sums(found: LoopProblem) -> dict[str, RoleOrder]:
-    """The order in which multiplies that run ahead follow the others, for which threads may wait."""
+    """The order in which multiplies that run ahead follow the others, for which threads may wait; empty if it is so."""
     numbers = [number for number, role in enumerate(found.roles) if role == MULTIPLY]
-    order = sorted(numbers, key=lambda number: found.ahead[number] > 0)
-    return {MULTIPLY: RoleOrder(tuple(order), (0,) * len(order))} if order else {}
+    order = RoleOrder(tuple(sorted(numbers, key=lambda number: found.ahead[number] > 0)), (0,) * len(numbers))
+    return {} if order.is_present() else {MULTIPLY: order}
 
 
 def _folder() -> str | None:
     """The folder of answers; None if the cache keeps nothing, or if other users could write it."""
     return cache_files.folder("schedules") if options.cache_size_bytes() else None
-
-
-def _slower(problem: Problem) -> Problem:
-    """A problem whose loads take longer."""
-    streams = {operation.name for operation in problem.operations if operation.kind == Kind.STREAM}
-    edges = (
-        replace(edge, latency=round(edge.latency * _SLOW_MEMORY)) if edge.source in streams else edge
-        for edge in problem.edges
-    )
-    return replace(problem, edges=tuple(edges))

@@ -2,14 +2,28 @@
 
 from __future__ import annotations
 
+import math
 from collections import defaultdict
+from dataclasses import replace
+from functools import cached_property
 
-from tilec.lowering.gpu.schedule.loop_problem import LoopProblem
+from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.loop_parts import divided_loops
+from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, least_interval, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
-from tilec.lowering.schedule.problem import QUANTUM, Problem
+from tilec.lowering.schedule.parts import Kind
+from tilec.lowering.schedule.problem import QUANTUM, Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.steady_state import ITERATIONS, steady_state
+
+# Rings are full after the first third of these iterations, for they seldom have more than eight slots.
+FEW_ITERATIONS = 24
+# The part of an iteration that is worth other code.
+GAIN = 0.01
+# Loads from DRAM take about this much longer than those from L2, whose latency problems have.
+_SLOW_MEMORY = 1.5
 
 
 def present_interval(loop: LoopProblem, rounded: Problem) -> int | None:
@@ -33,6 +47,74 @@ def present_schedule(loop: LoopProblem, rounded: Problem, iterations: int = ITER
     It is a legal schedule if all iterations are alike, and no operations use a unit at the same time.
     """
     return steady_state(rounded, role_numbers(loop), loop.ahead, loop.slots, iterations)
+
+
+class SteadyState:
+    """The steady state of a loop, which is computed when it is asked for.
+
+    Attributes:
+        loop: the loop.
+    """
+
+    def __init__(self, loop: LoopProblem) -> None:
+        self.loop = loop
+
+    @cached_property
+    def rounded(self) -> Problem:
+        """The problem of the loop in the quantum."""
+        return quantized(self.loop.problem)
+
+    @cached_property
+    def of_few_iterations(self) -> Schedule | None:
+        """The loop as it is, by its first iterations; None if it has no steady state."""
+        return present_schedule(self.loop, self.rounded, FEW_ITERATIONS)
+
+    @cached_property
+    def interval(self) -> float:
+        """The clocks of an iteration; infinity without a steady state."""
+        return _steady_interval(self.loop, self.rounded)
+
+    @cached_property
+    def slow_interval(self) -> float:
+        """Those with a slower memory."""
+        return _steady_interval(self.loop, quantized(_slower(self.loop.problem)))
+
+    def is_faster_than(self, other: SteadyState) -> bool:
+        """Whether iterations are shorter by what is worth other code, and not longer with a slower memory."""
+        return self.interval < (1 - GAIN) * other.interval < math.inf and self._is_as_robust_as(other)
+
+    def is_at_least(self, other: SteadyState) -> bool:
+        """Whether iterations are not longer, nor with a slower memory."""
+        return self.interval <= other.interval < math.inf and self._is_as_robust_as(other)
+
+    def _is_as_robust_as(self, other: SteadyState) -> bool:
+        return self.slow_interval <= other.slow_interval < math.inf
+
+
+def steady_state_of(kernel: KernelOp, number: int, context: Context) -> SteadyState | None:
+    """That of the innermost loop of a number; None if it has no problem."""
+
+    def read() -> SteadyState | None:
+        loops = context.once(divided_loops, lambda: divided_loops(kernel))
+        found = loop_problem(kernel, loops[number], context.plan(kernel), context.target)
+        return None if found is None else SteadyState(found)
+
+    return context.once((SteadyState, number), read)
+
+
+def _steady_interval(found: LoopProblem, rounded: Problem) -> float:
+    state = present_schedule(found, rounded)
+    return math.inf if state is None else state.interval
+
+
+def _slower(problem: Problem) -> Problem:
+    """A problem whose loads take longer."""
+    streams = {operation.name for operation in problem.operations if operation.kind == Kind.STREAM}
+    edges = (
+        replace(edge, latency=round(edge.latency * _SLOW_MEMORY)) if edge.source in streams else edge
+        for edge in problem.edges
+    )
+    return replace(problem, edges=tuple(edges))
 
 
 def role_numbers(loop: LoopProblem) -> tuple[int, ...]:

@@ -16,6 +16,7 @@ from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.rule_table import RuleTable
 from tilec.dialect.tile_gpu.kernel import ReturnOp
 from tilec.dialect.tile_gpu.reduce import YieldOp
+from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField
@@ -309,7 +310,8 @@ class Lowering:
 
     def compute(self, text: str, register: str, *operands: ir.Value | int) -> ir.Value:
         """Builds a pure instruction; integers and registers that hold constants become immediates."""
-        spelled = tuple(str(o) if isinstance(o, int) else self.literals.get(o) for o in operands)
+        literals = self.literals
+        spelled = tuple([str(o) if isinstance(o, int) else literals.get(o) for o in operands])
         if any(spelled):
             text = _with_immediates(text, spelled)
         values = [o for o, immediate in zip(operands, spelled, strict=True) if immediate is None]
@@ -346,8 +348,7 @@ class Lowering:
 
     def lower_block(self, block: ir.Block) -> list[ir.Value]:
         """Lowers the operations of a block in order; returns the operands of its terminator."""
-        for view in block.operations:
-            operation = view.operation
+        for operation in operations_in(block):
             if operation.name in TERMINATORS:
                 return list(operation.operands)
             self.lower(operation)
