@@ -12,18 +12,20 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp, StoreTileOp, UndefinedOp
+from tilec.dialect.tile_gpu.placed import PlaceOp, PlaceScalesOp, ReadOp, StoreTileOp, UndefinedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.tile_gpu.shifted_rows import PlaceRowsOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import operations_in, operations_inside, users_of
-from tilec.lowering.gpu.ir.accumulator_channels import is_accumulator
 from tilec.lowering.gpu.memory.shared_plan import tensor_columns
 from tilec.lowering.target import Target
 
 _READ, _PLACE, _STORE = ReadOp.OPERATION_NAME, PlaceOp.OPERATION_NAME, StoreTileOp.OPERATION_NAME
-_UNDEFINED = UndefinedOp.OPERATION_NAME
+# The operations that take columns.
+_MADE = (_PLACE, *(op.OPERATION_NAME for op in (UndefinedOp, PlaceScalesOp, PlaceRowsOp)))
 _LOOP = "scf.for"
 
 
@@ -39,14 +41,21 @@ def read_results_late(kernel: KernelOp, target: Target) -> None:
 
 def _columns(operations: Sequence[ir.Operation]) -> int:
     """The columns of tensor memory that all accumulators and operands need, if no two of them have the same ones."""
-    arguments = (value for op in operations if op.name == _LOOP for value in op.regions[0].blocks[0].arguments)
-    made = (op.results[0] for op in operations if op.name == _UNDEFINED or _is_operand(op))
-    return sum(tensor_columns(value.type) for value in (*arguments, *made) if _is_in_tensor_memory(value))
+    values = [value for op in operations if op.name == _LOOP for value in op.regions[0].blocks[0].arguments]
+    for op in operations:
+        # An operand that threads store over an accumulator has its columns.
+        if op.name in _MADE and len(op.operands) <= 1 and not _is_carried(op.results[0]):
+            values.append(op.results[0])
+    return sum(tensor_columns(value.type) for value in values if _is_in_tensor_memory(value))
 
 
-def _is_operand(op: ir.Operation) -> bool:
-    """Whether threads store an operand in columns of its own."""
-    return op.name == _PLACE and len(op.operands) == 1 and not is_accumulator(op.results[0])
+def _is_carried(value: ir.Value) -> bool:
+    """Whether an accumulator is one that a loop carries: it has the columns of the argument of the loop."""
+    users = users_of(value)
+    if any(user.name in (_LOOP, "scf.yield") for user in users):
+        return True
+    multiplies = (user for user in users if user.name in PLACED_MULTIPLIES and user.opview.accumulator == value)
+    return any(_is_carried(user.results[0]) for user in multiplies)
 
 
 def _is_in_tensor_memory(value: ir.Value) -> bool:
