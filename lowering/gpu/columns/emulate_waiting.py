@@ -6,6 +6,9 @@ after:    for .. { load %s;  %p = exp2 polynomials 5;  store %p }     MUFU is no
 `emulate-exponentials` counts the units alone: schedules are chosen with its share, and this one is chosen after them.
 It also counts the time for which a role waits, so that a unit may have more to do than MUFU in the whole loop, while
 MUFU has the most to do between two steps of the threads.
+
+Warpgroups that multiply in registers alternate (order_warpgroups.py): one computes exponentials while the other one
+multiplies, which the timeline does not show. Their share stays.
 """
 
 from __future__ import annotations

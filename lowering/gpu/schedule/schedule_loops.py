@@ -140,6 +140,7 @@ _RECORDS = (
         without="the share is that of `emulate-exponentials`",
         needs=(State.CHANNELLED, State.EXPANDED),
         after=("follow-schedule",),
+        unit="tcgen05",
     ),
 )
 # By name, in the order in which they run.
