@@ -375,7 +375,16 @@ def _variants(found: LoopProblem, schedule: Schedule) -> list[dict[str, RoleOrde
 
 def _reordered(found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]) -> LoopProblem:
     """A loop with the operations of some roles in another order, and rings with other slots."""
-    following = {role: iter(zip(order.operations, order.advances, strict=True)) for role, order in orders.items()}
+    following: dict[str, Iterator[tuple[int, int]]] = {}
+    for role in dict.fromkeys(found.roles):
+        numbers = [number for number, each in enumerate(found.roles) if each == role]
+        for order in orders.values():
+            # Warpgroups of one role have one loop.
+            if found.parts[numbers[0]].loop.operation == found.parts[order.operations[0]].loop.operation:
+                own = dict(zip(sorted(order.operations), numbers, strict=True))
+                following[role] = iter(
+                    [(own[each], count) for each, count in zip(order.operations, order.advances, strict=True)]
+                )
     places = [next(following[role]) if role in following else (at, 0) for at, role in enumerate(found.roles)]
     numbers = [number for number, _ in places]
     return replace(
