@@ -32,12 +32,26 @@ def list_schedule(problem: Problem, roles: tuple[int, ...], upper: int | None = 
     most = sum(operation.duration for operation in problem.operations) + sum(
         arc.latency for arc in certain_arcs(problem, roles)
     )
+    failed = None
     for interval in _intervals(max(least, QUANTUM), most):
         if upper is not None and interval >= upper:
             return None
         if schedule := schedule_at(problem, roles, interval):
-            return schedule
+            return schedule if failed is None else _shortened(problem, roles, failed, schedule)
+        failed = interval
     return None if upper is not None else sequential(problem, roles)
+
+
+def _shortened(problem: Problem, roles: tuple[int, ...], failed: int, schedule: Schedule) -> Schedule:
+    """A schedule by bisection between an interval that failed and that of a schedule."""
+    while schedule.interval - failed > QUANTUM:
+        middle = failed + rounded((schedule.interval - failed) // 2)
+        found = schedule_at(problem, roles, middle)
+        if found is None:
+            failed = middle
+        else:
+            schedule = found
+    return schedule
 
 
 def _intervals(least: int, most: int) -> Iterator[int]:

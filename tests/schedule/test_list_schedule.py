@@ -10,9 +10,9 @@ from small_problems import least_interval, load_and_multiply, random_problem
 
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.ladder import rule_roles
-from tilec.lowering.schedule.list_schedule import list_schedule, sequential
+from tilec.lowering.schedule.list_schedule import list_schedule, schedule_at, sequential
 from tilec.lowering.schedule.parts import Limits, Memory, ProblemError
-from tilec.lowering.schedule.problem import quantized
+from tilec.lowering.schedule.problem import QUANTUM, quantized
 from tilec.lowering.schedule.schedule import read_schedule, write_schedule
 from tilec.lowering.schedule.verify import verify
 
@@ -46,6 +46,20 @@ def test_bound_is_reached(name: str) -> None:
     schedule = list_schedule(problem, rule_roles(problem))
     assert schedule is not None
     assert schedule.interval == bound(problem).interval
+
+
+def test_no_schedule_is_missed_between_two_attempts() -> None:
+    """Bodies for which no attempt succeeds at the bound: one a clock of the quantum below fails, too."""
+    longer = 0
+    for name in BODIES:
+        problem = quantized(BODIES[name][0]())
+        roles = rule_roles(problem)
+        schedule = list_schedule(problem, roles)
+        assert schedule is not None
+        if schedule.interval > bound(problem, roles).interval:
+            longer += 1
+            assert schedule_at(problem, roles, schedule.interval - QUANTUM) is None
+    assert longer >= 2
 
 
 def test_random_problems() -> None:

@@ -42,7 +42,7 @@ from tilec.lowering.gpu.schedule.legal_schedules import (
 )
 
 _COMMIT, _RELEASE = PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
-# Causal attention of 128x128, d = 128, on B200: 1,465 cycles with two slots of values in the order of the multiplies,
+# Modelled cycles of causal attention of 128x128, d = 128: 1,465 with two slots of values in the order of multiplies,
 # and 1,685 in program order.
 _FEW_SLOTS = 2
 
