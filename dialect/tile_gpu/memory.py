@@ -183,9 +183,11 @@ class ScheduleBarrierOp(Operation, name="schedule_barrier"):
 
 
 class BarrierOp(Operation, name="barrier"):
-    """A barrier of all threads of the role."""
+    """A barrier of all threads of the role; with `tensor` it orders their accesses of tensor memory, too."""
 
     interface = Interface(Category.SYNCHRONIZATION, scratch=Scratch.NONE)
+    tensor: Flag
+    assembly = "{$tensor }attr-dict"
 
 
 class OrderWaitOp(Operation, name="order_wait"):

@@ -16,7 +16,7 @@ tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 8 {
   // CHECK: [[G:%.*]] = tile_gpu.get [[D:%.*]] consumer 0
   // CHECK-DAG: [[A:%.*]] = tile_gpu.load_tensor_memory [[G]] from 0
   // CHECK-DAG: [[B:%.*]] = tile_gpu.load_tensor_memory [[G]] from 64
-  // CHECK: tile_gpu.barrier
+  // CHECK: tile_gpu.barrier tensor
   // CHECK-NEXT: tile_gpu.release [[D]]
   // CHECK-NOT: convert_layout
   // CHECK: tile_gpu.store_tensor_memory

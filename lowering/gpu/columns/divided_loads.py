@@ -153,7 +153,7 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, is_filled:
     if not is_late and is_filled:
         # Without a barrier a warp may write only columns that it has read itself.
         with ir.InsertionPoint(read.outermost), read.outermost.location:
-            set_compute_role(emitter.gpu(BarrierOp, [], []).operation, compute_role(read.load.operation))
+            set_compute_role(emitter.gpu(BarrierOp, [], [], tensor=True).operation, compute_role(read.load.operation))
     for op in (*converted, read.outermost):
         op.erase()
 

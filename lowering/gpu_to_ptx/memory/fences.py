@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.memory import (
     FenceAsyncOp,
     ScheduleBarrierOp,
 )
-from tilec.lowering.gpu_to_ptx.memory.channel import FENCE_ASYNC
+from tilec.lowering.gpu_to_ptx.memory.channel import AFTER_SYNC, BEFORE_SYNC, FENCE_ASYNC
 from tilec.lowering.gpu_to_ptx.registers.elements import element_named
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
@@ -44,4 +44,10 @@ def _instruction(lowering: Lowering, operation: ir.Operation) -> None:
 
 @lowers(BarrierOp)
 def _barrier(lowering: Lowering, operation: ir.Operation) -> None:
+    # PTX ISA 9.7.16.6.2: threads that access tensor memory synchronize between two fences.
+    is_of_tensor_memory = operation.opview.tensor
+    if is_of_tensor_memory:
+        lowering.b.execute(BEFORE_SYNC)
     lowering.barrier()
+    if is_of_tensor_memory:
+        lowering.b.execute(AFTER_SYNC)
