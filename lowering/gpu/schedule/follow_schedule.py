@@ -44,7 +44,13 @@ from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, role_numbers, steady_state_of
+from tilec.lowering.gpu.schedule.present_interval import (
+    GAIN,
+    SteadyState,
+    reordered,
+    role_numbers,
+    steady_state_of,
+)
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
@@ -169,7 +175,7 @@ class _Loop:
             return
         found = best.loop
         for orders, slots in self._choices(best):
-            modelled = SteadyState(_reordered(found, orders, slots))
+            modelled = SteadyState(reordered(found, orders, slots))
             is_worth = modelled.is_at_least(best) if orders else slots and modelled.is_faster_than(best)
             candidate = self._candidate(found, orders, slots) if is_worth else None
             if candidate is None:
@@ -371,30 +377,6 @@ def _variants(found: LoopProblem, schedule: Schedule) -> list[dict[str, RoleOrde
     chosen = dict.fromkeys(tuple(filter(has_new_order, new)) for has_new_order in _VARIANTS)
     far = {role for role, order in new.items() if max(order.advances) > _MOST_ADVANCE}
     return [{role: new[role] for role in roles} for roles in chosen if far.isdisjoint(roles)]
-
-
-def _reordered(found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]) -> LoopProblem:
-    """A loop with the operations of some roles in another order, and rings with other slots."""
-    following: dict[str, Iterator[tuple[int, int]]] = {}
-    for role in dict.fromkeys(found.roles):
-        numbers = [number for number, each in enumerate(found.roles) if each == role]
-        for order in orders.values():
-            # Warpgroups of one role have one loop.
-            if found.parts[numbers[0]].loop.operation == found.parts[order.operations[0]].loop.operation:
-                own = dict(zip(sorted(order.operations), numbers, strict=True))
-                following[role] = iter(
-                    [(own[each], count) for each, count in zip(order.operations, order.advances, strict=True)]
-                )
-    places = [next(following[role]) if role in following else (at, 0) for at, role in enumerate(found.roles)]
-    numbers = [number for number, _ in places]
-    return replace(
-        found,
-        problem=replace(found.problem, operations=tuple(found.problem.operations[number] for number in numbers)),
-        slots=tuple(slots.get(ring, now) for ring, now in zip(found.channels, found.slots, strict=True)),
-        ahead=tuple(found.ahead[number] + further for number, further in places),
-        parts=tuple(found.parts[number] for number in numbers),
-        members=tuple(found.members[number] for number in numbers),
-    )
 
 
 def _order_of_late_sums(found: LoopProblem) -> dict[str, RoleOrder]:

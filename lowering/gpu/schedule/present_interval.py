@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cached_property
 
+from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.kernel import KernelOp
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import divided_loops
@@ -15,7 +17,7 @@ from tilec.lowering.schedule.arcs import Arc, edge_arcs, least_interval, ring_ar
 from tilec.lowering.schedule.bound import Bound, unit_bound
 from tilec.lowering.schedule.parts import Kind
 from tilec.lowering.schedule.problem import QUANTUM, Problem, quantized
-from tilec.lowering.schedule.schedule import Schedule
+from tilec.lowering.schedule.schedule import RoleOrder, Schedule
 from tilec.lowering.schedule.steady_state import ITERATIONS, steady_state
 
 # Rings are full after the first third of these iterations, for they seldom have more than eight slots.
@@ -100,6 +102,30 @@ def steady_state_of(kernel: KernelOp, number: int, context: Context) -> SteadySt
         return None if found is None else SteadyState(found)
 
     return context.once((SteadyState, number), read)
+
+
+def reordered(found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]) -> LoopProblem:
+    """A loop with the operations of some roles in another order, and rings with other slots."""
+    following: dict[str, Iterator[tuple[int, int]]] = {}
+    for role in dict.fromkeys(found.roles):
+        numbers = [number for number, each in enumerate(found.roles) if each == role]
+        for order in orders.values():
+            # Warpgroups of one role have one loop.
+            if found.parts[numbers[0]].loop.operation == found.parts[order.operations[0]].loop.operation:
+                own = dict(zip(sorted(order.operations), numbers, strict=True))
+                following[role] = iter(
+                    [(own[each], count) for each, count in zip(order.operations, order.advances, strict=True)]
+                )
+    places = [next(following[role]) if role in following else (at, 0) for at, role in enumerate(found.roles)]
+    numbers = [number for number, _ in places]
+    return replace(
+        found,
+        problem=replace(found.problem, operations=tuple(found.problem.operations[number] for number in numbers)),
+        slots=tuple(slots.get(ring, now) for ring, now in zip(found.channels, found.slots, strict=True)),
+        ahead=tuple(found.ahead[number] + further for number, further in places),
+        parts=tuple(found.parts[number] for number in numbers),
+        members=tuple(found.members[number] for number in numbers),
+    )
 
 
 def _steady_interval(found: LoopProblem, rounded: Problem) -> float:
