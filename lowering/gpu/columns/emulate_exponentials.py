@@ -64,11 +64,18 @@ def set_shares(kernel: KernelOp, context: Context, cycles: CountCycles) -> None:
         return
     device, known, plan = device_of(context.target.name), VisitedTiles(), context.plan(kernel)
     blocks = blocks_together(kernel, context.target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
+    copies = {op for op in operations_inside(kernel) if _is_emulated(op) and _present_share(op)}
+    shares = [POLYNOMIAL_PARTS]
     for loop in loops_of(kernel, device, counts_outside=False):
         if loop.depth >= 0 and not loop.has_inner_loops:
             share = _share(loop, [_elements(run, known) for run in loop.runs], device, partial(cycles, blocks=blocks))
             for op in _exponentials(loop.runs):
+                copies.discard(op)
+                shares.append(share)
                 _set_share(op, share)
+    # Schedules have iterations before and after their loops.
+    for op in copies:
+        _set_share(op, min(*shares, _present_share(op)))
 
 
 def _exponentials(runs: Iterable[Run]) -> list[ir.Operation]:
