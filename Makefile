@@ -49,17 +49,17 @@ environments: $(patsubst %,build/venv-%/.installed,test peers schedule docs) $(C
 
 # The core suite, which tests/conftest.py defines.
 test: build/venv-test/.installed $(CHECK)/.copied
-	@echo "core suite, about 5 minutes on two cores (make test-all runs all tests, about 30 minutes)"
+	@echo "core suite, about 5 minutes on two cores (make test-all runs all tests, about 35 minutes)"
 	$(PYTEST) -m core
 
 # Each message of the package must be produced by a test, but those of tests/messages/unproduced.txt.
 test-all: build/venv-test/.installed $(CHECK)/.copied
-	@echo "all tests, about 30 minutes on two cores (make test runs the core suite, about 5 minutes)"
+	@echo "all tests, about 35 minutes on two cores (make test runs the core suite, about 5 minutes)"
 	$(PYTEST) -p tests.messages.collector --every-message
 
 # The tests of test-all that are not in the core suite, or a slice of them.
 test-rest: build/venv-test/.installed $(CHECK)/.copied
-	@echo "the tests outside of the core suite, slice $(SLICE), about 25 minutes on two cores for all"
+	@echo "the tests outside of the core suite, slice $(SLICE), about 30 minutes on two cores for all"
 	$(PYTEST) -m "not core and not peers and not torch and not soak" --slice $(SLICE)
 
 # Writes the expected PTX of tests/golden. The commit message states which lines changed, and why.
