@@ -16,9 +16,19 @@ struct MovableWord {
 };
 
 constexpr MovableWord movable_words[] = {
-    {"shfl", "sync"},           {"vote", "sync"},          {"redux", "sync"},
-    {"fence", "mbarrier_init"}, {"fence.proxy", "async"},  {"fence.proxy", "tensormap::generic"},
-    {"fence.proxy", "alias"},   {"prefetch", "tensormap"},
+    {"shfl", "sync"},
+    {"vote", "sync"},
+    {"redux", "sync"},
+    {"fence", "mbarrier_init"},
+    {"fence.proxy", "async"},
+    {"fence.proxy", "tensormap::generic"},
+    {"fence.proxy", "alias"},
+    {"prefetch", "tensormap"},
+    {"clusterlaunchcontrol.query_cancel", "is_canceled"},
+    {"clusterlaunchcontrol.query_cancel", "get_first_ctaid"},
+    {"clusterlaunchcontrol.query_cancel", "get_first_ctaid::x"},
+    {"clusterlaunchcontrol.query_cancel", "get_first_ctaid::y"},
+    {"clusterlaunchcontrol.query_cancel", "get_first_ctaid::z"},
 };
 
 /// Modifiers that ptxas reads as part of the name: where one occurs, it is the first after `mnemonic`.
@@ -50,6 +60,7 @@ const NameWords name_words[] = {
     {"mbarrier.test_wait", {"parity"}},
     {"mbarrier.try_wait", {"parity"}},
     {"tcgen05.mma", {"ws"}},
+    {"clusterlaunchcontrol.try_cancel", {"async"}},
 };
 
 /// A modifier of `earlier` precedes those of `later`, in instructions with the modifier `with` (empty: in all).
@@ -69,6 +80,7 @@ const Precedence precedences[] = {
     {"tensormap.cp_fenceproxy", "", {"global"}, {"shared::cta"}},
     {"tcgen05.cp", "", {"b8x16"}, {"b6x16_p32", "b4x16_p64"}},
     {"mma", "", {"row"}, {"col"}},
+    {"clusterlaunchcontrol.query_cancel", "", {"pred", "b32"}, {"b128"}},
 };
 
 Words split(std::string_view text) {

@@ -33,6 +33,8 @@ ACCEPTED = [
     "cp.async.ca.shared.global [%r1], [%rd1], 4;",
     "tcgen05.mma.ws.cta_group::1.sp.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;",
     "tcgen05.mma.ashift.cta_group::1.kind::f16 [%r1], [%r3], %rd2, %r2, %p1;",
+    "clusterlaunchcontrol.query_cancel.b32.b128.get_first_ctaid::y %r1, %q1;",
+    "clusterlaunchcontrol.query_cancel.pred.is_canceled.b128 %p1, %q1;",
 ]
 REFUSED = {
     "mul.u32.wide %rd1, %r2, %r3;": ".wide directly after 'mul'",
@@ -47,6 +49,10 @@ REFUSED = {
     "mbarrier.try_wait.shared::cta.parity.b64 %p1, [%r1], %r2;": ".parity directly after 'mbarrier.try_wait'",
     "mbarrier.arrive.b64.expect_tx _, [%r1], 16;": ".expect_tx directly after 'mbarrier.arrive'",
     "tcgen05.mma.sp.ws.cta_group::1.kind::f16 [%r1], %rd1, %rd2, [%r3], %r2, %p1;": ".ws directly after 'tcgen05.mma'",
+    "clusterlaunchcontrol.try_cancel.b128.async.mbarrier::complete_tx::bytes [%rd1], [%rd2];": (
+        ".async directly after 'clusterlaunchcontrol.try_cancel'"
+    ),
+    "clusterlaunchcontrol.query_cancel.is_canceled.b128.pred %p1, %q1;": ".pred before .b128",
     "cp.async.ca.global.shared [%r1], [%rd1], 4;": ".shared before .global",
     "cp.async.bulk.shared::cta.global.bulk_group [%rd1], [%r1], 16;": ".global before .shared::cta",
     "createpolicy.fractional.L2::evict_first.L2::evict_last.b64 %rd1;": "as second priority",
