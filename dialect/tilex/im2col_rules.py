@@ -12,10 +12,10 @@ from tilec.element_types import ELEMENT_TYPES
 MODES = ("im2col", "w", "w128", "run", "stationary", "weights")
 # The pixels that im2col::w::128 loads (PTX ISA 5.5.5.1).
 PIXELS_OF_W128 = 128
-# Those of a tile, which the CTAs of a cluster may divide.
-_OF_W128 = (PIXELS_OF_W128, 256, 512, 1024)
+# The pixels of a tile of this mode: the CTAs of a cluster divide tiles of more than one copy.
+_TILES_OF_W128 = (PIXELS_OF_W128, 256, 512, 1024)
 # The pixels of a tile, in the modes that demand them (PTX ISA 9.7.16.2.1: N of tcgen05.mma.ws).
-TILE_PIXELS = {"w128": _OF_W128, "stationary": _OF_W128, "weights": (64, 128, 256)}
+TILE_PIXELS = {"w128": _TILES_OF_W128, "stationary": _TILES_OF_W128, "weights": (64, 128, 256)}
 _RANKS = (3, 4, 5)
 # The bytes of a pixel in a slice of channels (PTX ISA 5.5.6: NC/8HWC8 and NC/16HWC16 of 2-byte elements).
 SLICE_BYTES = (16, 32)

@@ -29,12 +29,13 @@ def has_places(module: ir.Module, target: Target) -> bool:
 def place_results(module: ir.Module, *, late: bool) -> None:
     """Changes a module in place: stores of loops, with what only they need, have the late or the early place."""
     for operations, results in list(_results(module)):
-        at = _source(operations, results)
-        for op in results if late else reversed(results):
-            if late:
+        if late:
+            for op in results:
                 op.move_before(operations[-1])
-            else:
-                op.move_after(at)
+        else:
+            source = _source(operations, results)
+            for op in reversed(results):
+                op.move_after(source)
 
 
 def _results(module: ir.Module) -> Iterator[tuple[list[ir.Operation], list[ir.Operation]]]:

@@ -169,7 +169,7 @@ def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
     Threads load them ahead to registers. In a ring they would cross the port of shared memory three times: 643 cycles
     of a step of W8A16 (128x128x64, B200) instead of 515.
     """
-    return (value for values in converted_operands(plan) for value in values if _is_loaded(value))
+    return (value for values in _converted_operands(plan) for value in values if _is_loaded(value))
 
 
 def values_of_integers(plan: MatrixPlan) -> set[ir.Value]:
@@ -177,10 +177,10 @@ def values_of_integers(plan: MatrixPlan) -> set[ir.Value]:
 
     Loads, conversions of bits to floats, arithmetic of 16-bit floats and stores have several elements in a register.
     """
-    return {value for values in converted_operands(plan) if any(map(_is_converted, values)) for value in values}
+    return {value for values in _converted_operands(plan) if any(map(_is_converted, values)) for value in values}
 
 
-def converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
+def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
     """The operands that threads compute from loads alone and store, each with all values from which it is computed."""
     for operand in _stored_operands(plan):
         behind = list(reached(operand, operands_behind))

@@ -19,6 +19,10 @@ import tilec as ct
 TARGETS = ("sm_100a", "sm_90a")
 ROWS, COLUMNS, DEPTH, GROUPS = 64, 64, 64, 3
 FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
+# The forms of weights of 8 bits: without a zero point, where the product may be scaled after it, and with one.
+PLAIN = ("rhs_of_rows", "rhs_of_columns", "lhs_of_rows", "lhs_of_columns")
+WITH_ZERO = ("zero_of_floats", "zero_of_integers", "zero_in_columns")
+OF_COLUMNS = ("rhs_of_columns", "lhs_of_columns", "zero_in_columns")
 # For each form of nibbles, whether they are signed, and whether the bytes are.
 NIBBLE_FORMS = {
     "masks": (False, False),
@@ -35,83 +39,35 @@ NIBBLE_FORMS = {
 # ---- 8 bits
 
 
-@ct.kernel
-def rhs_of_rows(A, Q, S, Z, R):
-    """Weights [N, K], without a zero point, and scaled after the product."""
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(GROUPS):
-        w = ct.load(Q, (0, k), (COLUMNS, DEPTH)).astype(A.dtype)
-        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
-    ct.store(R, (0, 0), total)
-
-
-@ct.kernel
-def rhs_of_columns(A, Q, S, Z, R):
-    """Weights [K, N]."""
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(GROUPS):
-        w = ct.load(Q, (k, 0), (DEPTH, COLUMNS)).astype(A.dtype)
-        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), w, total)
-    ct.store(R, (0, 0), total)
-
-
-@ct.kernel
-def lhs_of_rows(A, Q, S, Z, R):
-    total = ct.zeros((COLUMNS, ROWS), ct.float32)
-    for k in range(GROUPS):
-        w = ct.load(Q, (0, k), (COLUMNS, DEPTH)).astype(A.dtype)
-        total = ct.mma(w, ct.transpose(ct.load(A, (0, k), (ROWS, DEPTH))), total)
-    ct.store(R, (0, 0), ct.transpose(total))
-
-
-@ct.kernel
-def lhs_of_columns(A, Q, S, Z, R):
-    total = ct.zeros((COLUMNS, ROWS), ct.float32)
-    for k in range(GROUPS):
-        w = ct.load(Q, (k, 0), (DEPTH, COLUMNS)).astype(A.dtype)
-        total = ct.mma(ct.transpose(w), ct.transpose(ct.load(A, (0, k), (ROWS, DEPTH))), total)
-    ct.store(R, (0, 0), ct.transpose(total))
-
-
-@ct.kernel
-def zero_of_floats(A, Q, S, Z, R):
-    """(float(q) - float(zero)) * scale, for each group of the depth."""
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(GROUPS):
-        q = ct.load(Q, (0, k), (COLUMNS, DEPTH))
-        s, z = ct.load(S, (0, k), (COLUMNS, 1)), ct.load(Z, (0, k), (COLUMNS, 1))
-        w = (q.astype(A.dtype) - z.astype(A.dtype)) * s
-        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
-    ct.store(R, (0, 0), total)
-
-
-@ct.kernel
-def zero_of_integers(A, Q, S, Z, R):
-    """float(q - zero) * scale."""
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(GROUPS):
-        q = ct.load(Q, (0, k), (COLUMNS, DEPTH))
-        s, z = ct.load(S, (0, k), (COLUMNS, 1)), ct.load(Z, (0, k), (COLUMNS, 1))
-        w = (q.astype(ct.int32) - z.astype(ct.int32)).astype(A.dtype) * s
-        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), ct.transpose(w), total)
-    ct.store(R, (0, 0), total)
-
-
-@ct.kernel
-def zero_in_columns(A, Q, S, Z, R):
-    """float(q - zero) * scale of weights [K, N], in integers of 16 bits."""
-    total = ct.zeros((ROWS, COLUMNS), ct.float32)
-    for k in range(GROUPS):
+def weights_of_bytes(A, Q, S, Z, k, form: str):
+    """The weights of a group of the depth: [N, K], or [K, N] in the forms of columns."""
+    if form in ("rhs_of_columns", "lhs_of_columns"):
+        return ct.load(Q, (k, 0), (DEPTH, COLUMNS)).astype(A.dtype)
+    if form == "zero_in_columns":
         q = ct.load(Q, (k, 0), (DEPTH, COLUMNS))
         s, z = ct.load(S, (k, 0), (1, COLUMNS)), ct.load(Z, (k, 0), (1, COLUMNS))
-        w = (q.astype(ct.int16) - z.astype(ct.int16)).astype(A.dtype) * s
-        total = ct.mma(ct.load(A, (0, k), (ROWS, DEPTH)), w, total)
-    ct.store(R, (0, 0), total)
+        return (q.astype(ct.int16) - z.astype(ct.int16)).astype(A.dtype) * s
+    q = ct.load(Q, (0, k), (COLUMNS, DEPTH))
+    if form in ("rhs_of_rows", "lhs_of_rows"):
+        return q.astype(A.dtype)
+    s, z = ct.load(S, (0, k), (COLUMNS, 1)), ct.load(Z, (0, k), (COLUMNS, 1))
+    if form == "zero_of_floats":
+        return (q.astype(A.dtype) - z.astype(A.dtype)) * s
+    return (q.astype(ct.int32) - z.astype(ct.int32)).astype(A.dtype) * s
 
 
-PLAIN = (rhs_of_rows, rhs_of_columns, lhs_of_rows, lhs_of_columns)
-WITH_ZERO = (zero_of_floats, zero_of_integers, zero_in_columns)
-OF_COLUMNS = (rhs_of_columns, lhs_of_columns, zero_in_columns)
+@ct.kernel
+def product_of_bytes(A, Q, S, Z, R, form: ct.Constant[str]):
+    """The product with weights as the right operand or, transposed, as the left one."""
+    is_left, of_columns = form in ("lhs_of_rows", "lhs_of_columns"), form in OF_COLUMNS
+    total = ct.zeros((COLUMNS, ROWS) if is_left else (ROWS, COLUMNS), ct.float32)
+    for k in range(GROUPS):
+        w, a = weights_of_bytes(A, Q, S, Z, k, form), ct.load(A, (0, k), (ROWS, DEPTH))
+        if is_left:
+            total = ct.mma(ct.transpose(w) if of_columns else w, ct.transpose(a), total)
+        else:
+            total = ct.mma(a, w if of_columns else ct.transpose(w), total)
+    ct.store(R, (0, 0), ct.transpose(total) if is_left else total)
 
 
 # ---- 4 bits
@@ -183,9 +139,7 @@ def few_rows(A, Q, R, by_float32: ct.Constant[bool]):
 # ---- arguments
 
 
-def byte_arguments(
-    kernel, dtype: type, result: str, random: np.random.Generator
-) -> tuple[list[np.ndarray], np.ndarray]:
+def byte_arguments(form: str, dtype: type, result: str, random: np.random.Generator) -> tuple[list, np.ndarray]:
     """The arguments and the exact product."""
     depth = GROUPS * DEPTH
     a = random.integers(-2, 3, (ROWS, depth))
@@ -195,11 +149,11 @@ def byte_arguments(
     s = 2.0 ** random.integers(-1, 2, (COLUMNS, GROUPS))
     of_group = np.arange(depth) // DEPTH
     weights = q.astype(np.float64)
-    if kernel in WITH_ZERO:
+    if form in WITH_ZERO:
         weights = (weights - z.astype(np.float64)[:, of_group]) * s[:, of_group]
-    if kernel in OF_COLUMNS:
+    if form in OF_COLUMNS:
         q, s, z = (np.ascontiguousarray(each.T) for each in (q, s, z))
-    args = [a.astype(FLOATS[result]), q, s.astype(FLOATS[result]), z, np.zeros((ROWS, COLUMNS), np.float32)]
+    args = [a.astype(FLOATS[result]), q, s.astype(FLOATS[result]), z, np.zeros((ROWS, COLUMNS), np.float32), form]
     return args, a @ weights.T
 
 
@@ -232,10 +186,10 @@ def code_of(kernel, args: list, target: str) -> str:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize(("dtype", "result"), [(np.int8, "float16"), (np.uint8, "float16"), (np.int8, "bfloat16")])
-@pytest.mark.parametrize("kernel", (*PLAIN, *WITH_ZERO), ids=lambda kernel: kernel.__name__)
-def test_bytes(kernel, dtype: type, result: str, target: str, random: np.random.Generator) -> None:
-    args, exact = byte_arguments(kernel, dtype, result, random)
-    for (found,) in run_everywhere(kernel, (1,), tuple(args), (4,), target=target, hints={}):
+@pytest.mark.parametrize("form", (*PLAIN, *WITH_ZERO))
+def test_bytes(form: str, dtype: type, result: str, target: str, random: np.random.Generator) -> None:
+    args, exact = byte_arguments(form, dtype, result, random)
+    for (found,) in run_everywhere(product_of_bytes, (1,), tuple(args), (4,), target=target, hints={}):
         np.testing.assert_array_equal(found, exact)
 
 
@@ -264,20 +218,20 @@ def test_all_forms_of_nibbles_are_converted_alike(kernel, target: str) -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_differences_of_integers_are_those_of_floats(target: str, random: np.random.Generator) -> None:
     instructions = []
-    for kernel in (zero_of_floats, zero_of_integers):
-        args, _ = byte_arguments(kernel, np.int8, "float16", random)
-        ptx = code_of(kernel, args, target)
+    for form in ("zero_of_floats", "zero_of_integers"):
+        args, _ = byte_arguments(form, np.int8, "float16", random)
+        ptx = code_of(product_of_bytes, args, target)
         instructions.append(Counter(re.findall(r"^ +([a-z]\S+) ", ptx, re.MULTILINE)))
     assert instructions[0]["sub.rn.f16x2"]
     assert instructions[0] == instructions[1]
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("kernel", PLAIN, ids=lambda kernel: kernel.__name__)
-def test_threads_store_whole_vectors(kernel, target: str, random: np.random.Generator) -> None:
+@pytest.mark.parametrize("form", PLAIN)
+def test_threads_store_whole_vectors(form: str, target: str, random: np.random.Generator) -> None:
     """Operands lie along the dimension that is contiguous in memory, so that a thread stores what it has loaded."""
-    args, _ = byte_arguments(kernel, np.int8, "float16", random)
-    ptx = code_of(kernel, args, target)
+    args, _ = byte_arguments(form, np.int8, "float16", random)
+    ptx = code_of(product_of_bytes, args, target)
     assert "st.shared.v4.b32" in ptx
     assert "st.shared.b16" not in ptx
 

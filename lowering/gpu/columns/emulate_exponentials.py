@@ -60,21 +60,23 @@ def set_shares(kernel: KernelOp, context: Context, cycles: CountCycles) -> None:
 
     `cycles` returns those of a loop on a device whose SMs share a number of blocks.
     """
-    if not any(map(_is_emulated, operations_inside(kernel))):
+    emulated = [op for op in operations_inside(kernel) if _is_emulated(op)]
+    if not emulated:
         return
     device, known, plan = device_of(context.target.name), VisitedTiles(), context.plan(kernel)
     blocks = blocks_together(kernel, context.target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
-    copies = {op for op in operations_inside(kernel) if _is_emulated(op) and _present_share(op)}
-    shares = [POLYNOMIAL_PARTS]
+    outside, shares = {op for op in emulated if _present_share(op)}, [POLYNOMIAL_PARTS]
     for loop in loops_of(kernel, device, counts_outside=False):
-        if loop.depth >= 0 and not loop.has_inner_loops:
-            share = _share(loop, [_elements(run, known) for run in loop.runs], device, partial(cycles, blocks=blocks))
-            for op in _exponentials(loop.runs):
-                copies.discard(op)
-                shares.append(share)
-                _set_share(op, share)
-    # Schedules have iterations before and after their loops.
-    for op in copies:
+        exponentials = _exponentials(loop.runs)
+        if loop.depth < 0 or loop.has_inner_loops or not exponentials:
+            continue
+        outside.difference_update(exponentials)
+        elements = [_elements(run, known) for run in loop.runs]
+        shares.append(_share(loop, elements, device, partial(cycles, blocks=blocks)))
+        for op in exponentials:
+            _set_share(op, shares[-1])
+    # Schedules have copies of iterations before and after their loops.
+    for op in outside:
         _set_share(op, min(*shares, _present_share(op)))
 
 

@@ -1,7 +1,7 @@
 """Exponentials get the share of polynomials that is best in the order of a schedule, where roles wait for each other.
 
 before:   for .. { load %s;  %p = exp2 polynomials 3;  store %p }     the tensor core waits for the threads
-after:    for .. { load %s;  %p = exp2 polynomials 5;  store %p }     MUFU is no longer what they wait for
+after:    for .. { load %s;  %p = exp2 polynomials 5;  store %p }     the threads no longer wait for MUFU
 
 `emulate-exponentials` counts the units alone: schedules are chosen with its share, and this one is chosen after them.
 It also counts the time for which a role waits, so that a unit may have more to do than MUFU in the whole loop, while

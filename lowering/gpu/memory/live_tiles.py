@@ -133,7 +133,7 @@ def _is_float_of_integer(tile: ir.Value) -> bool:
 def _computed_from(tile: ir.Value) -> list[ir.Value]:
     """The tiles whose elements an operation moves, or from which it computes elements one by one.
 
-    Those of a tile that a loop carries are its first one and the next one.
+    A tile that a loop carries is computed from its initial value and from the value for the next iteration.
     """
     op = owner_of(tile)
     if op is None:
