@@ -11,9 +11,9 @@ import sys
 from parse import best, kernel
 
 from tilec.dialect.assembly.reader import read_module as read_text
-from tilec.dialect.bytecode.reader import read_module
+from tilec.dialect.bytecode.reading.reader import read_module
 from tilec.dialect.bytecode.version import VERSIONS, Version
-from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.text_input.module import Module
 
 

@@ -14,7 +14,7 @@ import numpy as np
 import tilec
 from tilec import pipeline
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.float import MulFOp
+from tilec.dialect.cuda_tile.operations.float import MulFOp
 from tilec.dialect.mlir import ext, ir, passmanager, register, rewrite
 
 VIEW = "tensor_view<4x256xf32, strides=[256,1]>"

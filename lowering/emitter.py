@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from tilec.dialect.build import Group, build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.placed import UndefinedOp
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, SplatOp
+from tilec.dialect.tile_gpu.operations.placed import UndefinedOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.dialect.walk import owner_of

@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import BroadcastOp, IotaOp, ReshapeOp, TransposeOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, IotaOp, ReshapeOp, TransposeOp
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.dialect.walk import reached, users_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA
-from tilec.dialect.tile_gpu.matrix import WEIGHT_STATIONARY_COLUMNS, WEIGHT_STATIONARY_ROWS
-from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
+from tilec.dialect.tile_gpu.operations.channel import MMA, THREADS, WGMMA
+from tilec.dialect.tile_gpu.operations.matrix import WEIGHT_STATIONARY_COLUMNS, WEIGHT_STATIONARY_ROWS
+from tilec.dialect.tile_gpu.operations.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import rectangles
 from tilec.lowering.layout.linear_layout import LinearLayout

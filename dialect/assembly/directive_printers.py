@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.elements import spell_elements
+from tilec.dialect.assembly.attributes.elements import spell_elements
 from tilec.dialect.assembly.generic_printer import spell_function
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import read_integer
-from tilec.dialect.assembly.elements import read_elements
-from tilec.dialect.assembly.lexer import is_name
+from tilec.dialect.assembly.attributes.attributes import read_integer
+from tilec.dialect.assembly.attributes.elements import read_elements
+from tilec.dialect.assembly.tokens.lexer import is_name
 from tilec.dialect.cuda_tile.sets import BoolTile
 from tilec.dialect.cuda_tile.types import PointerType, TensorViewType, TileType, TokenType
 from tilec.dialect.mlir import ir
@@ -17,7 +17,7 @@ from tilec.dialect.spelling import spell
 if TYPE_CHECKING:
     from tilec.dialect.assembly.operation_parts import Parts
     from tilec.dialect.assembly.operation_reader import OperationReader
-    from tilec.dialect.assembly.tokens import Tokens
+    from tilec.dialect.assembly.tokens.tokens import Tokens
 
 
 def _elements(reader: OperationReader, field: str, parts: Parts) -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_integer, read_predicate
-from tilec.dialect.assembly.keywords import keyword_problem
+from tilec.dialect.assembly.attributes.attributes import read_attribute, read_hints, read_integer, read_predicate
 from tilec.dialect.assembly.operation_parts import Parts
-from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.assembly.tokens.keywords import keyword_problem
+from tilec.dialect.assembly.tokens.tokens import Tokens
 from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 

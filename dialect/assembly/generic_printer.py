@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
-from tilec.dialect.assembly.elements import spell_literal
+from tilec.dialect.assembly.attributes.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
+from tilec.dialect.assembly.attributes.elements import spell_literal
 from tilec.dialect.fields import ONE, AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_locations import ArgumentLocations
-from tilec.dialect.assembly.attributes import read_dictionary, read_optional_dictionary
-from tilec.dialect.assembly.generic_attributes import group_sizes_of, normalised
+from tilec.dialect.assembly.attributes.argument_locations import ArgumentLocations
+from tilec.dialect.assembly.attributes.attributes import read_dictionary, read_optional_dictionary
+from tilec.dialect.assembly.attributes.generic_attributes import group_sizes_of, normalised
 from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.build import group_lengths, segment_attribute
 from tilec.dialect.fields import ONE, ValueField

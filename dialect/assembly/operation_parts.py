@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from itertools import permutations
 
 from tilec.dialect.assembly.scope import Scope
-from tilec.dialect.assembly.tokens import Tokens
+from tilec.dialect.assembly.tokens.tokens import Tokens
 from tilec.dialect.build import segment_attribute
 from tilec.dialect.cache import cached
 from tilec.dialect.fields import MIXED, ONE, OPTIONAL, TypeVariable, ValueField

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attributes import read_integer, read_keyed_dictionary, read_optional_dictionary
+from tilec.dialect.assembly.attributes.attributes import read_integer, read_keyed_dictionary, read_optional_dictionary
 from tilec.dialect.assembly.directives import READERS
 from tilec.dialect.assembly.field_reader import read_field
 from tilec.dialect.assembly.generic_reader import GenericReader
-from tilec.dialect.assembly.lexer import END, is_name
 from tilec.dialect.assembly.operation_parts import OperationMaker, Parts
 from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.assembly.syntax import SYNTAX
@@ -21,6 +20,7 @@ from tilec.dialect.assembly.template import (
     TypeElement,
     compile_template,
 )
+from tilec.dialect.assembly.tokens.lexer import END, is_name
 from tilec.dialect.fields import ONE, OPTIONAL, AttributeKind, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tilec.dialect.assembly.lexer import is_name
-from tilec.dialect.assembly.tokens import shown
+from tilec.dialect.assembly.tokens.lexer import is_name
+from tilec.dialect.assembly.tokens.tokens import shown
 from tilec.dialect.operation import SPELLED
 
 # The similarity to an operation name above which a correction is suggested.

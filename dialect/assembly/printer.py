@@ -5,10 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_fields, spell_symbol
+from tilec.dialect.assembly.attributes.attribute_printer import (
+    spell_attribute,
+    spell_dictionary,
+    spell_fields,
+    spell_symbol,
+)
+from tilec.dialect.assembly.attributes.location_printer import LocationNames, shown_locations, written_out
 from tilec.dialect.assembly.directive_printers import PRINTERS
 from tilec.dialect.assembly.generic_printer import generic_opening, print_generic_operation
-from tilec.dialect.assembly.location_printer import LocationNames, shown_locations, written_out
 from tilec.dialect.assembly.names import Names
 from tilec.dialect.assembly.syntax import SYNTAX
 from tilec.dialect.assembly.template import (

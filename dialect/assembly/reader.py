@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from tilec.dialect.assembly.attributes import check_end, read_attribute, read_keyed_dictionary
-from tilec.dialect.assembly.lexer import END
-from tilec.dialect.assembly.locations import LocationReader
+from tilec.dialect.assembly.attributes.attributes import check_end, read_attribute, read_keyed_dictionary
+from tilec.dialect.assembly.attributes.locations import LocationReader
 from tilec.dialect.assembly.operation_reader import OperationReader
 from tilec.dialect.assembly.operation_suggestions import unknown_operation
 from tilec.dialect.assembly.scope import Scope
-from tilec.dialect.assembly.source import Source
-from tilec.dialect.assembly.tokens import Tokens, shown
+from tilec.dialect.assembly.tokens.lexer import END
+from tilec.dialect.assembly.tokens.source import Source
+from tilec.dialect.assembly.tokens.tokens import Tokens, shown
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import SPELLED
 

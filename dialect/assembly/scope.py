@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NoReturn
 
-from tilec.dialect.assembly.tokens import Tokens, shown
+from tilec.dialect.assembly.tokens.tokens import Tokens, shown
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import quote
 

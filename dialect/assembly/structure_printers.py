@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
+from tilec.dialect.assembly.attributes.attribute_printer import spell_attribute, spell_dictionary, spell_symbol
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 

@@ -5,8 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_locations import ArgumentLocations
-from tilec.dialect.assembly.attributes import read_attribute, read_hints, read_integer, read_optional_dictionary
+from tilec.dialect.assembly.attributes.argument_locations import ArgumentLocations
+from tilec.dialect.assembly.attributes.attributes import (
+    read_attribute,
+    read_hints,
+    read_integer,
+    read_optional_dictionary,
+)
 from tilec.dialect.assembly.value_lists import (
     Name,
     check_types,

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from tilec.dialect.assembly.lexer import END, tokenize
-from tilec.dialect.assembly.source import Source
+from tilec.dialect.assembly.tokens.lexer import END, tokenize
+from tilec.dialect.assembly.tokens.source import Source
 from tilec.dialect.fields import AttributeField, ValueField
 
 if TYPE_CHECKING:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from tilec.dialect.assembly.limits import MAXIMUM_DIGITS
+from tilec.dialect.assembly.tokens.limits import MAXIMUM_DIGITS
 from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.cuda_tile.types import (

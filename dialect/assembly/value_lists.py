@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_locations import ArgumentLocations
-from tilec.dialect.assembly.tokens import shown
+from tilec.dialect.assembly.attributes.argument_locations import ArgumentLocations
+from tilec.dialect.assembly.tokens.tokens import shown
 from tilec.dialect.mlir import ir
 
 if TYPE_CHECKING:

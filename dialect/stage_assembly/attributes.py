@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from tilec.dialect.assembly.attribute_printer import spell_composite, spell_key
+from tilec.dialect.assembly.attributes.attribute_printer import spell_composite, spell_key
 from tilec.dialect.mlir import ir
 
 _ESCAPE = re.compile(r"\\(\\|22|0A)")

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_locations import ArgumentLocations
-from tilec.dialect.assembly.lexer import END
+from tilec.dialect.assembly.attributes.argument_locations import ArgumentLocations
+from tilec.dialect.assembly.tokens.lexer import END
 from tilec.dialect.assembly.value_lists import read_arguments
 from tilec.dialect.mlir import ir
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from tilec.dialect.assembly.attribute_printer import spell_symbol
-from tilec.dialect.assembly.location_printer import LocationNames, shown_locations
+from tilec.dialect.assembly.attributes.attribute_printer import spell_symbol
+from tilec.dialect.assembly.attributes.location_printer import LocationNames, shown_locations
 from tilec.dialect.assembly.printer import Facts, Printer
 from tilec.dialect.assembly.template import compile_template
 from tilec.dialect.mlir import ir

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from difflib import get_close_matches
 
-from tilec.dialect.assembly.attributes import check_end, read_keyed_dictionary
-from tilec.dialect.assembly.lexer import END
+from tilec.dialect.assembly.attributes.attributes import check_end, read_keyed_dictionary
 from tilec.dialect.assembly.operation_reader import OperationReader
 from tilec.dialect.assembly.reader import Reader
-from tilec.dialect.assembly.source import Source
-from tilec.dialect.assembly.tokens import shown
+from tilec.dialect.assembly.tokens.lexer import END
+from tilec.dialect.assembly.tokens.source import Source
+from tilec.dialect.assembly.tokens.tokens import shown
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.operation import OPERATIONS
 from tilec.dialect.stage_assembly.syntax import SYNTAX

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.attribute_printer import spell_symbol
+from tilec.dialect.assembly.attributes.attribute_printer import spell_symbol
 from tilec.dialect.mlir import ir
 from tilec.dialect.stage_assembly.attributes import (
     NoAssembly,

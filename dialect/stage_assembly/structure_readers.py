@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from tilec.dialect.assembly.argument_locations import ArgumentLocations
-from tilec.dialect.assembly.attributes import (
+from tilec.dialect.assembly.attributes.argument_locations import ArgumentLocations
+from tilec.dialect.assembly.attributes.attributes import (
     read_attribute,
     read_integer,
     read_keyed_dictionary,
     read_optional_dictionary,
 )
-from tilec.dialect.assembly.lexer import is_name
-from tilec.dialect.assembly.tokens import shown
+from tilec.dialect.assembly.tokens.lexer import is_name
+from tilec.dialect.assembly.tokens.tokens import shown
 from tilec.dialect.assembly.value_lists import check_types, read_arguments, read_values
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
@@ -20,7 +20,7 @@ from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
 from tilec.dialect.ptx.segments import segments
 from tilec.dialect.stage_assembly.block_order import read_blocks
 from tilec.dialect.stage_assembly.upstream_reader import create
-from tilec.dialect.tile_gpu.kernel import MAXIMUM_ROLES
+from tilec.dialect.tile_gpu.operations.kernel import MAXIMUM_ROLES
 
 if TYPE_CHECKING:
     from tilec.dialect.stage_assembly.reader import StageReader

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from tilec.dialect.assembly.tokens import Tokens, unescape
+from tilec.dialect.assembly.tokens.tokens import Tokens, unescape
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType, TensorMapType

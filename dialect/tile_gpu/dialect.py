@@ -1,6 +1,8 @@
 """The dialect tile_gpu with all its op groups."""
 
-from tilec.dialect.tile_gpu import (  # noqa: F401
+from tilec.dialect.tile_gpu import types  # noqa: F401
+from tilec.dialect.tile_gpu.namespace import TileGpu  # noqa: F401
+from tilec.dialect.tile_gpu.operations import (  # noqa: F401
     atomic,
     channel,
     claims,
@@ -19,8 +21,6 @@ from tilec.dialect.tile_gpu import (  # noqa: F401
     shifted_rows,
     tensor_map,
     tma,
-    types,
     view,
     vote,
 )
-from tilec.dialect.tile_gpu.namespace import TileGpu  # noqa: F401

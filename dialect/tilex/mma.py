@@ -2,7 +2,7 @@
 
 from tilec.dialect.attributes import Flag
 from tilec.dialect.cuda_tile.element import EXTENSION_FLOATS
-from tilec.dialect.cuda_tile.mma import scaled_shape_problem, shape_problem
+from tilec.dialect.cuda_tile.operations.mma import scaled_shape_problem, shape_problem
 from tilec.dialect.cuda_tile.rules import same_rank
 from tilec.dialect.cuda_tile.sets import Float32Tile, tile_of
 from tilec.dialect.fields import Operand, Result, TypeVariable

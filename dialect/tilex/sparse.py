@@ -1,8 +1,8 @@
 """Matrix multiply-accumulate with structured sparsity of lhs."""
 
 from tilec.dialect.attributes import Flag
-from tilec.dialect.cuda_tile.mma import ACCUMULATORS
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect
+from tilec.dialect.cuda_tile.operations.mma import ACCUMULATORS
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan

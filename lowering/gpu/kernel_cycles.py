@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.cost.loop_work import LoopWork, cycles_of, loops_of
 from tilec.lowering.gpu.memory.occupancy import blocks_in_memory

@@ -10,7 +10,7 @@ from typing import Any, TypeVar
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import position_of
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan, shared_plan

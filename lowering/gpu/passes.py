@@ -5,7 +5,7 @@ from __future__ import annotations
 from tilec.compile_options import DEFAULTS, CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass

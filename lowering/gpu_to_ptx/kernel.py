@@ -8,12 +8,12 @@ import json
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES
-from tilec.dialect.tile_gpu.channel import CLUSTER
-from tilec.dialect.tile_gpu.global_memory import GlobalOp
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp
+from tilec.dialect.tile_gpu.operations.channel import CLUSTER
+from tilec.dialect.tile_gpu.operations.global_memory import GlobalOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
-from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.gpu.channels.make_channels import with_channels
 from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, blocks_that_convert, followed_occupancy

@@ -15,7 +15,7 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import CLUSTERS
+from tilec.dialect.tile_gpu.operations.kernel import CLUSTERS
 from tilec.dialect.tilex.im2col_rules import TILE_PIXELS
 from tilec.dialect.tilex.im2col_type import WEIGHTS
 from tilec.dialect.walk import operations_below, operations_inside, operations_named

@@ -12,8 +12,8 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import number_operations
-from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp, ReturnOp
-from tilec.dialect.tile_gpu.placed import StoreTileOp
+from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, KernelOp, ReturnOp
+from tilec.dialect.tile_gpu.operations.placed import StoreTileOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import TensorMemoryError, UnsupportedError
 from tilec.lowering import emitter

@@ -44,42 +44,6 @@ if TYPE_CHECKING:
         ListAnnotation,
         ScalarInt64,
     )
-    from tilec.language.arith import (
-        abs,
-        add,
-        cdiv,
-        divmod,
-        floordiv,
-        maximum,
-        minimum,
-        mod,
-        mul,
-        negative,
-        pow,
-        sub,
-        truediv,
-    )
-    from tilec.language.atomic import (
-        atomic_add,
-        atomic_and,
-        atomic_cas,
-        atomic_max,
-        atomic_min,
-        atomic_or,
-        atomic_xchg,
-        atomic_xor,
-    )
-    from tilec.language.bitwise import bitwise_and, bitwise_lshift, bitwise_not, bitwise_or, bitwise_rshift, bitwise_xor
-    from tilec.language.comparison import equal, greater, greater_equal, isnan, less, less_equal, not_equal, where
-    from tilec.language.control import (
-        assert_,
-        ensure_constant,
-        static_assert,
-        static_eval,
-        static_exception,
-        static_iter,
-    )
-    from tilec.language.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
     from tilec.language.datatypes import (
         DType,
         bfloat16,
@@ -104,14 +68,70 @@ if TYPE_CHECKING:
         uint32,
         uint64,
     )
-    from tilec.language.debug import print, printf
     from tilec.language.declared_signatures import signatures
-    from tilec.language.foreign_pointer import foreign_pointer_dtype
-    from tilec.language.grid_dependency import grid_dependency_control_launch_dependents, grid_dependency_control_wait
     from tilec.language.hints import ByTarget
-    from tilec.language.im2col import Im2colView, im2col_output_shape, im2col_view
     from tilec.language.kernel import Kernel, function, kernel
-    from tilec.language.math import (
+    from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
+    from tilec.language.operations.arith import (
+        abs,
+        add,
+        cdiv,
+        divmod,
+        floordiv,
+        maximum,
+        minimum,
+        mod,
+        mul,
+        negative,
+        pow,
+        sub,
+        truediv,
+    )
+    from tilec.language.operations.atomic import (
+        atomic_add,
+        atomic_and,
+        atomic_cas,
+        atomic_max,
+        atomic_min,
+        atomic_or,
+        atomic_xchg,
+        atomic_xor,
+    )
+    from tilec.language.operations.bitwise import (
+        bitwise_and,
+        bitwise_lshift,
+        bitwise_not,
+        bitwise_or,
+        bitwise_rshift,
+        bitwise_xor,
+    )
+    from tilec.language.operations.comparison import (
+        equal,
+        greater,
+        greater_equal,
+        isnan,
+        less,
+        less_equal,
+        not_equal,
+        where,
+    )
+    from tilec.language.operations.control import (
+        assert_,
+        ensure_constant,
+        static_assert,
+        static_eval,
+        static_exception,
+        static_iter,
+    )
+    from tilec.language.operations.convert import astype, bitcast, pack_to_bytes, unpack_from_bytes
+    from tilec.language.operations.debug import print, printf
+    from tilec.language.operations.foreign_pointer import foreign_pointer_dtype
+    from tilec.language.operations.grid_dependency import (
+        grid_dependency_control_launch_dependents,
+        grid_dependency_control_wait,
+    )
+    from tilec.language.operations.im2col import Im2colView, im2col_output_shape, im2col_view
+    from tilec.language.operations.math import (
         atan2,
         ceil,
         cos,
@@ -128,7 +148,7 @@ if TYPE_CHECKING:
         tan,
         tanh,
     )
-    from tilec.language.memory import (
+    from tilec.language.operations.memory import (
         Slice,
         assume_divisible_by,
         bid,
@@ -141,14 +161,13 @@ if TYPE_CHECKING:
         store,
         store_advanced_indexing,
     )
-    from tilec.language.mma import matmul, mma, mma_scaled, mma_sparse
-    from tilec.language.modes import MemoryOrder, MemoryScope, PaddingMode, RoundingMode
-    from tilec.language.packed import PackedView, packed_view
-    from tilec.language.prefetch import prefetch
-    from tilec.language.raw_memory import RawArrayMemory
-    from tilec.language.reduce import argmax, argmin, max, min, prod, reduce, sum
-    from tilec.language.scan import cumprod, cumsum, scan
-    from tilec.language.shape import (
+    from tilec.language.operations.mma import matmul, mma, mma_scaled, mma_sparse
+    from tilec.language.operations.packed import PackedView, packed_view
+    from tilec.language.operations.prefetch import prefetch
+    from tilec.language.operations.raw_memory import RawArrayMemory
+    from tilec.language.operations.reduce import argmax, argmin, max, min, prod, reduce, sum
+    from tilec.language.operations.scan import cumprod, cumsum, scan
+    from tilec.language.operations.shape import (
         arange,
         astile,
         broadcast_to,
@@ -163,7 +182,7 @@ if TYPE_CHECKING:
         transpose,
         zeros,
     )
-    from tilec.language.view import Array, Scalar, Tile, TiledView
+    from tilec.language.operations.view import Array, Scalar, Tile, TiledView
     from tilec.packed_rows import pack_rows, unpack_rows
     from tilec.process.time_limit import compiler_timeout
     from tilec.signature import Signature
@@ -184,41 +203,45 @@ _LANGUAGE = {
     "tilec.language.annotations": """
         ArrayAnnotation Constant ConstantAnnotation IndexedWithInt64 ListAnnotation ScalarInt64
     """,
-    "tilec.language.arith": "abs add cdiv divmod floordiv maximum minimum mod mul negative pow sub truediv",
-    "tilec.language.atomic": """
+    "tilec.language.operations.arith": "abs add cdiv divmod floordiv maximum minimum mod mul negative pow sub truediv",
+    "tilec.language.operations.atomic": """
         atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor
     """,
-    "tilec.language.bitwise": "bitwise_and bitwise_lshift bitwise_not bitwise_or bitwise_rshift bitwise_xor",
-    "tilec.language.comparison": "equal greater greater_equal isnan less less_equal not_equal where",
-    "tilec.language.control": "assert_ ensure_constant static_assert static_eval static_exception static_iter",
-    "tilec.language.convert": "astype bitcast pack_to_bytes unpack_from_bytes",
+    "tilec.language.operations.bitwise": "bitwise_and bitwise_lshift bitwise_not bitwise_or bitwise_rshift bitwise_xor",
+    "tilec.language.operations.comparison": "equal greater greater_equal isnan less less_equal not_equal where",
+    "tilec.language.operations.control": """
+        assert_ ensure_constant static_assert static_eval static_exception static_iter
+    """,
+    "tilec.language.operations.convert": "astype bitcast pack_to_bytes unpack_from_bytes",
     "tilec.language.datatypes": """
         DType bfloat16 bool_ float4_e2m1fn float6_e2m3fn float6_e3m2fn float8_e4m3fn float8_e5m2 float8_e5m3fnu
         float8_e8m0fnu float16 float32 float64 int8 int16 int32 int64 tfloat32 uint8 uint16 uint32 uint64
     """,
-    "tilec.language.debug": "print printf",
+    "tilec.language.operations.debug": "print printf",
     "tilec.language.declared_signatures": "signatures",
-    "tilec.language.foreign_pointer": "foreign_pointer_dtype",
-    "tilec.language.grid_dependency": "grid_dependency_control_launch_dependents grid_dependency_control_wait",
+    "tilec.language.operations.foreign_pointer": "foreign_pointer_dtype",
+    "tilec.language.operations.grid_dependency": """
+        grid_dependency_control_launch_dependents grid_dependency_control_wait
+    """,
     "tilec.language.hints": "ByTarget",
-    "tilec.language.im2col": "Im2colView im2col_output_shape im2col_view",
+    "tilec.language.operations.im2col": "Im2colView im2col_output_shape im2col_view",
     "tilec.language.kernel": "Kernel function kernel",
-    "tilec.language.math": "atan2 ceil cos cosh exp exp2 floor log log2 rsqrt sin sinh sqrt tan tanh",
-    "tilec.language.memory": """
+    "tilec.language.operations.math": "atan2 ceil cos cosh exp exp2 floor log log2 rsqrt sin sinh sqrt tan tanh",
+    "tilec.language.operations.memory": """
         Slice assume_divisible_by bid gather load load_advanced_indexing num_blocks num_tiles scatter store
         store_advanced_indexing
     """,
-    "tilec.language.mma": "matmul mma mma_scaled mma_sparse",
+    "tilec.language.operations.mma": "matmul mma mma_scaled mma_sparse",
     "tilec.language.modes": "MemoryOrder MemoryScope PaddingMode RoundingMode",
-    "tilec.language.packed": "PackedView packed_view",
-    "tilec.language.prefetch": "prefetch",
-    "tilec.language.raw_memory": "RawArrayMemory",
-    "tilec.language.reduce": "argmax argmin max min prod reduce sum",
-    "tilec.language.scan": "cumprod cumsum scan",
-    "tilec.language.shape": """
+    "tilec.language.operations.packed": "PackedView packed_view",
+    "tilec.language.operations.prefetch": "prefetch",
+    "tilec.language.operations.raw_memory": "RawArrayMemory",
+    "tilec.language.operations.reduce": "argmax argmin max min prod reduce sum",
+    "tilec.language.operations.scan": "cumprod cumsum scan",
+    "tilec.language.operations.shape": """
         arange astile broadcast_to cat expand_dims extract full insert ones permute reshape transpose zeros
     """,
-    "tilec.language.view": "Array Scalar Tile TiledView",
+    "tilec.language.operations.view": "Array Scalar Tile TiledView",
     "tilec.process.time_limit": "compiler_timeout",
     "tilec.structured_sparsity": "compress_2_4",
 }

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 
-from tilec.dialect.cuda_tile.entry import EntryOp
+from tilec.dialect.cuda_tile.operations.entry import EntryOp
 from tilec.dialect.mlir import ir
 from tilec.errors import InputError
 from tilec.process.recursion_limit import deep_recursion

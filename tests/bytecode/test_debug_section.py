@@ -11,13 +11,13 @@ from itertools import islice
 
 import pytest
 
-from tilec.dialect.bytecode.cursor import Cursor, Malformed
-from tilec.dialect.bytecode.debug_section_reader import DebugSectionReader
-from tilec.dialect.bytecode.debug_section_writer import DebugSectionWriter
-from tilec.dialect.bytecode.encoder import table, varint
-from tilec.dialect.bytecode.string_table import StringTable
-from tilec.dialect.bytecode.table_reader import Strings, Table
+from tilec.dialect.bytecode.reading.cursor import Cursor, Malformed
+from tilec.dialect.bytecode.reading.debug_section_reader import DebugSectionReader
+from tilec.dialect.bytecode.reading.table_reader import Strings, Table
 from tilec.dialect.bytecode.version import VERSIONS, Version
+from tilec.dialect.bytecode.writing.debug_section_writer import DebugSectionWriter
+from tilec.dialect.bytecode.writing.encoder import table, varint
+from tilec.dialect.bytecode.writing.string_table import StringTable
 from tilec.dialect.cuda_tile.debug_info import (
     NESTING_LIMIT,
     DICompileUnitAttr,

@@ -405,7 +405,7 @@ def test_overlapping_types_are_bounded() -> None:
 
 
 def test_total_size_of_constants_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(sys.modules["tilec.dialect.bytecode.constant_reader"], "_MOST_BYTES", 10)
+    monkeypatch.setattr(sys.modules["tilec.dialect.bytecode.reading.constant_reader"], "_MOST_BYTES", 10)
     types = (NO_ARGUMENTS, "03", "0D 01 00", "07", "0D 03 00", "0D 01 01 01 00 00 00 00 00 00 00")
     kernel = Kernel("10 02 00 10 02 00 10 04 00 10 05 00", types, constants=("00 00 80 3F",))
     assert refused(kernel.bytes()) == (

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from file_assembler import table
 
-from tilec.dialect.bytecode.cursor import Cursor, Malformed
-from tilec.dialect.bytecode.table_reader import Table
-from tilec.dialect.bytecode.type_reader import TypeReader
+from tilec.dialect.bytecode.reading.cursor import Cursor, Malformed
+from tilec.dialect.bytecode.reading.table_reader import Table
+from tilec.dialect.bytecode.reading.type_reader import TypeReader
 from tilec.dialect.bytecode.version import Version
 from tilec.dialect.mlir import context
 from tilec.dialect.spelling import spell

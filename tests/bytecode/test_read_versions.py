@@ -12,7 +12,7 @@ from test_read_types import FLOAT, MAPPING, SHAPE, TENSOR
 from test_read_types import read as read_type
 from version_needs import ENTRIES, SINCE, TABLE
 
-from tilec.dialect.bytecode.cursor import Malformed
+from tilec.dialect.bytecode.reading.cursor import Malformed
 from tilec.dialect.bytecode.version import VERSIONS, Version
 from tilec.errors import InputError
 from tilec.text_input.module import Module

@@ -7,9 +7,9 @@ from collections.abc import Callable
 import pytest
 from sections import entries
 
-from tilec.dialect.bytecode.type_table import TypeTable
 from tilec.dialect.bytecode.version import Version
-from tilec.dialect.bytecode.version_gate import VersionGate
+from tilec.dialect.bytecode.writing.type_table import TypeTable
+from tilec.dialect.bytecode.writing.version_gate import VersionGate
 from tilec.dialect.cuda_tile.types import (
     GatherScatterViewType,
     PartitionViewType,

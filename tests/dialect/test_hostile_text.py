@@ -7,7 +7,7 @@ import threading
 
 import pytest
 
-from tilec.dialect.assembly.limits import MAXIMUM_DEPTH
+from tilec.dialect.assembly.tokens.limits import MAXIMUM_DEPTH
 from tilec.errors import InputError, TilecError
 from tilec.text_input.module import Module
 

@@ -6,7 +6,7 @@ import pytest
 
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import read_module
-from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.dialect.cuda_tile.types import TensorViewType
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.tilex.im2col_type import Im2colViewType

@@ -6,10 +6,10 @@ import pytest
 
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import read_module
-from tilec.dialect.bytecode.type_table import TypeTable
 from tilec.dialect.bytecode.version import NEWEST
-from tilec.dialect.bytecode.version_gate import VersionGate
-from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.bytecode.writing.type_table import TypeTable
+from tilec.dialect.bytecode.writing.version_gate import VersionGate
+from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
 from tilec.lowering.tile.passes import run

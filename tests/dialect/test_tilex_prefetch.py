@@ -6,7 +6,7 @@ import pytest
 
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import read_module
-from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
 from tilec.lowering.tile.passes import run

@@ -17,7 +17,7 @@ from public_surface import DATA, Entry, describe
 
 PAGE = Path(__file__).parents[2] / "docs" / "compatibility.md"
 # Modules of tilec that have the public names of a module of cuTile Python, apart from classes that are not exported.
-NOT_EXPORTED = {"RawArrayMemory": "tilec.language.raw_memory"}
+NOT_EXPORTED = {"RawArrayMemory": "tilec.language.operations.raw_memory"}
 HEADINGS = {"function": "Functions", "class": "Classes", "enumeration": "Enumerations", "exception": "Errors"}
 HEAD = """# Compatibility with cuTile Python
 

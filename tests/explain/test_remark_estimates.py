@@ -11,7 +11,7 @@ from remark_kernels import converted, product_with_itself
 
 import tilec as ct
 from tilec.dialect.location import source_location
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, operations_named
 from tilec.errors import SourceLocation
 from tilec.explain.cost import kernel_costs

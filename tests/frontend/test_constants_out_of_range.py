@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.ast_to_tile.constant_value import replacement
+from tilec.ast_to_tile.values.constant_value import replacement
 from tilec.language.datatypes import DType
 
 E4M3, E5M2, E8M0, E2M1 = ct.float8_e4m3fn, ct.float8_e5m2, ct.float8_e8m0fnu, ct.float4_e2m1fn

@@ -7,7 +7,7 @@ import textwrap
 
 import pytest
 
-from tilec.ast_to_tile.liveness import Liveness, assigned, captured_names
+from tilec.ast_to_tile.control_flow.liveness import Liveness, assigned, captured_names
 
 
 def body(text: str) -> list[ast.stmt]:

@@ -16,7 +16,8 @@ import pytest
 import tilec as ct
 from tilec.ast_to_tile import entry  # noqa: F401  (registers every op group)
 from tilec.ast_to_tile.registry import HANDLERS, implements
-from tilec.language import (
+from tilec.language.kernel_function import methods, properties
+from tilec.language.operations import (
     arith,
     atomic,
     bitwise,
@@ -36,7 +37,6 @@ from tilec.language import (
     shape,
     view,
 )
-from tilec.language.kernel_function import methods, properties
 
 OP_GROUPS = (
     *(arith, atomic, bitwise, comparison, control, convert, debug, grid_dependency, im2col, math, memory),

@@ -13,11 +13,11 @@ import pytest
 
 import tilec as ct
 from tilec.ast_to_tile import entry  # noqa: F401  (registers every function)
-from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate
 from tilec.ast_to_tile.builtins import BUILTINS
 from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.operations.arith import as_signed_number, binary, invert, negate
 from tilec.ast_to_tile.registry import HANDLERS
-from tilec.ast_to_tile.values import Tile, TypedConstant
+from tilec.ast_to_tile.values.values import Tile, TypedConstant
 from tilec.dialect.mlir import context, ir
 from tilec.errors import TilecError
 from tilec.language.datatypes import by_element

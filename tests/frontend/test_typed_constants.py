@@ -16,11 +16,11 @@ import pytest
 
 import tilec as ct
 from tilec.ast_to_tile import entry  # noqa: F401  (registers every function)
-from tilec.ast_to_tile.arith import binary, invert, negate
-from tilec.ast_to_tile.constant_value import stored
-from tilec.ast_to_tile.convert import construct
+from tilec.ast_to_tile.operations.arith import binary, invert, negate
+from tilec.ast_to_tile.operations.convert import construct
 from tilec.ast_to_tile.registry import HANDLERS
-from tilec.ast_to_tile.values import TypedConstant
+from tilec.ast_to_tile.values.constant_value import stored
+from tilec.ast_to_tile.values.values import TypedConstant
 from tilec.language import datatypes
 from tilec.language.datatypes import DType
 

@@ -10,7 +10,7 @@ from collections import Counter
 
 import pytest
 
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.schedule.role_liveness import Liveness, liveness
 from tilec.text_input.stage_module import read_stage_module

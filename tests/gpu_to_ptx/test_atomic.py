@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from simulated import kernel, ptx_of, run, tile
 
-from tilec.dialect.tile_gpu.atomic import MODES
+from tilec.dialect.tile_gpu.operations.atomic import MODES
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 

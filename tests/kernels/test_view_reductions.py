@@ -11,7 +11,7 @@ from compare import backends
 
 import tilec
 from tilec.dialect.cuda_tile.enums import AtomicMode
-from tilec.dialect.tile_gpu.tma import REDUCED
+from tilec.dialect.tile_gpu.operations.tma import REDUCED
 
 DTYPES = {
     "i32": np.int32,

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from tilec.dialect.mlir import context, ir
-from tilec.dialect.tile_gpu.channel import CONSUMERS, PRODUCERS
+from tilec.dialect.tile_gpu.operations.channel import CONSUMERS, PRODUCERS
 from tilec.dialect.walk import operations_below
 from tilec.driver.stage_text import module_text, read_module
 

@@ -17,10 +17,10 @@ from attribute_mutations import Change
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import SCHEDULE
-from tilec.dialect.tile_gpu.channel import COPIES, TMA
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.operations.channel import COPIES, TMA
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.operations.shape import EMULATED, POLYNOMIAL_PARTS
 from tilec.dialect.tile_gpu.registers import BUDGET_STEP, LEAST_BUDGET, REGISTER_FILE, registers_per_thread
-from tilec.dialect.tile_gpu.shape import EMULATED, POLYNOMIAL_PARTS
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import operations_below
 from tilec.errors import CompileError

@@ -34,7 +34,7 @@ def _is_accepted(source: str, target: str, mode: str, folder: Path) -> bool:
 
     from tilec.dialect.assembly.reader import read_module
     from tilec.dialect.bytecode.version import NEWEST
-    from tilec.dialect.bytecode.writer import write_module
+    from tilec.dialect.bytecode.writing.writer import write_module
 
     text = (
         "cuda_tile.module @m { entry @k() {\n"

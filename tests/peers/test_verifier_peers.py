@@ -15,7 +15,7 @@ from tile_tools import disassembled, tool
 
 from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.bytecode.version import NEWEST
-from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.errors import InputError
 from tilec.text_input.module import Module
 

@@ -15,9 +15,9 @@ from vector_facts import facts
 from vector_files import FOLDER
 from vector_module import case_of
 
-from tilec.dialect.cuda_tile import mma
-from tilec.dialect.cuda_tile.atomic import mode_problem
 from tilec.dialect.cuda_tile.conversions import ftof_problem
+from tilec.dialect.cuda_tile.operations import mma
+from tilec.dialect.cuda_tile.operations.atomic import mode_problem
 
 OP_GROUPS = sorted(FOLDER.glob("*.json"))
 MINIMUM_COUNT = 2000

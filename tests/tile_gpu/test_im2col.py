@@ -7,7 +7,7 @@ import re
 import pytest
 
 from tilec.dialect.stage_assembly.printer import print_stage
-from tilec.dialect.tile_gpu import tensor_map
+from tilec.dialect.tile_gpu.operations import tensor_map
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu_to_ptx.kernel import convert
 from tilec.lowering.ptx.emit import emit

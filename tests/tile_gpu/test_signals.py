@@ -7,7 +7,7 @@ import re
 import pytest
 
 import tilec as ct
-from tilec.dialect.tile_gpu.channel import CLAIMS, CONSUMERS, COPIES, PRODUCERS, THREADS
+from tilec.dialect.tile_gpu.operations.channel import CLAIMS, CONSUMERS, COPIES, PRODUCERS, THREADS
 
 SIGNALS = """
 tile_gpu.kernel @k(%n: i32) target "sm_100a" warps 4 {{

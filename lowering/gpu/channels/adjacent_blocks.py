@@ -14,10 +14,10 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
-from tilec.dialect.tile_gpu.memory import FenceAcquiredOp
-from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.tile_gpu.operations.channel import CLUSTER, TMA, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import ClusterSizeOp, KernelOp, ProgramIdOp
+from tilec.dialect.tile_gpu.operations.memory import FenceAcquiredOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import operations_below, operations_named, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.parts_of_loads import loads_into, part_box, with_box

@@ -15,14 +15,14 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, WGMMA, MakeChannelOp
-from tilec.dialect.tile_gpu.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
-from tilec.dialect.tile_gpu.kernel import COPY, COPY_WARPS, KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp
-from tilec.dialect.tile_gpu.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.operations.channel import COPIES, MMA, THREADS, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.operations.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
+from tilec.dialect.tile_gpu.operations.kernel import COPY, COPY_WARPS, KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, LoadViewOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.types import SHARED
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp
 from tilec.dialect.walk import operations_inside, terminator_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.channels.ring_depth import are_loaded_where_stored, rings_of

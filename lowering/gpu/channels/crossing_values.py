@@ -15,12 +15,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import CLAIMS, COPIES, THREADS, WARP
-from tilec.dialect.tile_gpu.claims import ClaimedBlockOp, claimed_types
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, KernelOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp
+from tilec.dialect.tile_gpu.operations.channel import CLAIMS, COPIES, THREADS, WARP
+from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp, claimed_types
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES, COPY, KernelOp
+from tilec.dialect.tile_gpu.operations.memory import LoadSharedOp, StoreSharedOp
+from tilec.dialect.tile_gpu.operations.shape import ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.dialect.walk import used_by, users_of
 from tilec.lowering import emitter

@@ -13,8 +13,8 @@ from collections import defaultdict
 from collections.abc import Collection
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import StoreTensorMemoryOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.slots import GET, channel_of_buffer, load_or_constant, step_of_buffer

@@ -15,8 +15,15 @@ from functools import cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS, TMA_LOADS
-from tilec.dialect.tile_gpu.channel import MAXIMUM_BUFFERS, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.channel import (
+    MAXIMUM_BUFFERS,
+    THREADS,
+    TMA,
+    MakeChannelOp,
+    PutCommitOp,
+    ReleaseOp,
+)
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import users_of
 from tilec.lowering.gpu.ir.build_channels import channel_like, get_slot, put_begin, put_commit, release_slot
 from tilec.lowering.gpu.ir.enclosing import numbers_of

@@ -16,18 +16,18 @@ from dataclasses import dataclass
 from tilec.dialect.build import attributes_without_segments, build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
-from tilec.dialect.tile_gpu.channel import CLAIMS, CLUSTER, MMA, THREADS, TMA, WGMMA
-from tilec.dialect.tile_gpu.claims import ClaimBlockOp, TryCancelOp
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, kernel_around
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import (
+from tilec.dialect.tile_gpu.operations.channel import CLAIMS, CLUSTER, MMA, THREADS, TMA, WGMMA
+from tilec.dialect.tile_gpu.operations.claims import ClaimBlockOp, TryCancelOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, KernelOp, kernel_around
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import (
     LoadSharedOp,
     LoadSharedRowsOp,
     LoadTensorMemoryOp,
     StoreSharedOp,
     StoreTensorMemoryOp,
 )
-from tilec.dialect.tile_gpu.placed import (
+from tilec.dialect.tile_gpu.operations.placed import (
     GatherTileOp,
     LoadTileOp,
     MultiplyOp,
@@ -39,9 +39,14 @@ from tilec.dialect.tile_gpu.placed import (
     ReadRowsOp,
     UndefinedOp,
 )
-from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
-from tilec.dialect.tile_gpu.shifted_rows import PlaceRowsOp, ShiftRowsOp, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
-from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.operations.shifted_rows import (
+    PlaceRowsOp,
+    ShiftRowsOp,
+    Tcgen05CopyRowsOp,
+    Tcgen05ShiftRowsOp,
+)
+from tilec.dialect.tile_gpu.operations.tma import TmaGatherOp, TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import operations_inside, owner_of, users_of
 from tilec.lowering.gpu.ir.accumulator_channels import Accumulators, is_in_accumulator

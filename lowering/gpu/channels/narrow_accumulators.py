@@ -13,11 +13,11 @@ from collections.abc import Iterable, Iterator
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
+from tilec.dialect.tile_gpu.operations.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp
 from tilec.dialect.tile_gpu.types import HALVES, TENSOR, BufferType, ChannelType
 from tilec.dialect.walk import owner_of, users_of
 from tilec.lowering import emitter

@@ -9,11 +9,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
-from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
-from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.tile_gpu.operations.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType, ChannelType
 from tilec.dialect.walk import operations_named, users_of
 from tilec.lowering.gpu.channels.narrow_accumulators import NARROW_ROWS, movable_accesses, move_narrow_accumulators

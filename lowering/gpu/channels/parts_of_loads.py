@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import ClusterRankOp, KernelOp
-from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.tile_gpu.operations.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, KernelOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.equal_values import EqualValues

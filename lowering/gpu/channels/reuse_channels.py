@@ -16,7 +16,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, users_of
 from tilec.lowering.gpu.channels.stage_through_channels import holds_staging, stage_through_channels, staging_life
 from tilec.lowering.gpu.ir.build_channels import channel_like

@@ -12,10 +12,10 @@ from collections.abc import Iterator, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TENSOR_CORE_OPERATIONS, TMA_LOADS
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadSharedRowsOp, StoreSharedOp
+from tilec.dialect.tile_gpu.operations.channel import COPIES, MMA, THREADS, TMA, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp, NumProgramsOp
+from tilec.dialect.tile_gpu.operations.memory import LoadSharedOp, LoadSharedRowsOp, StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import inner_operations, operations_named, users_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles

@@ -8,8 +8,8 @@ from __future__ import annotations
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES
-from tilec.dialect.tile_gpu.channel import CLUSTER, TMA, MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.channel import CLUSTER, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.channels.adjacent_blocks import join_blocks

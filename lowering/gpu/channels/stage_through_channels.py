@@ -12,10 +12,10 @@ from __future__ import annotations
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, WGMMA, MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import SharedOp, StoreSharedOp, StoreWaitOp
-from tilec.dialect.tile_gpu.tma import TmaStoreOp
+from tilec.dialect.tile_gpu.operations.channel import MMA, THREADS, WGMMA, MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import SharedOp, StoreSharedOp, StoreWaitOp
+from tilec.dialect.tile_gpu.operations.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_in, users_of
 from tilec.lowering.gpu.ir.build_channels import channel_like, put_begin, put_commit, take

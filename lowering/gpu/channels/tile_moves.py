@@ -11,10 +11,17 @@ from collections.abc import Sequence, Set
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
+from tilec.dialect.tile_gpu.operations.shape import (
+    BroadcastOp,
+    ConvertLayoutOp,
+    IotaOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+)
+from tilec.dialect.tile_gpu.operations.view import LoadViewOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.tile_gpu.view import LoadViewOp
 from tilec.dialect.walk import owner_of, reached
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, set_compute_role

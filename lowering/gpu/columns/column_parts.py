@@ -7,7 +7,7 @@ from functools import lru_cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.shape import BroadcastOp, ExtractOp, SplatOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import owner_of
 from tilec.lowering import emitter

@@ -16,12 +16,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.shape import CatOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp, PutCommitOp, ReleaseOp, SlotOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.shape import CatOp
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.columns.column_parts import (

@@ -17,10 +17,10 @@ from dataclasses import dataclass, replace
 from functools import cache, partial
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import PutBeginOp, ReleaseOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ExtractOp
+from tilec.dialect.tile_gpu.operations.channel import PutBeginOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp, LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp, ExtractOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_in, operations_named, reached, terminator_of, users_of, with_inner
 from tilec.lowering import emitter

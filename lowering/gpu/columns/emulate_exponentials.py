@@ -19,9 +19,9 @@ from functools import partial
 from typing import Protocol
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.shape import EMULATED, EXP2, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import EMULATED, EXP2, POLYNOMIAL_PARTS, MathOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles

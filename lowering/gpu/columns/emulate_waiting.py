@@ -13,7 +13,7 @@ multiplies, which the timeline does not show. Their share stays.
 
 from __future__ import annotations
 
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.columns.emulate_exponentials import set_shares
 from tilec.lowering.gpu.cost.loop_work import cycles_of
 from tilec.lowering.gpu.kernel_pass import Context

@@ -26,13 +26,18 @@ import itertools
 from collections.abc import Sequence, Set
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, TMA, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, LoadTensorMemoryOp, ScheduleBarrierOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp
-from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
+from tilec.dialect.tile_gpu.operations.channel import THREADS, TMA, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import (
+    LoadSharedOp,
+    LoadTensorMemoryOp,
+    ScheduleBarrierOp,
+    StoreTensorMemoryOp,
+)
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, CatOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, used_by, users_of
 from tilec.lowering import emitter

@@ -12,9 +12,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.shape import MathOp
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role

@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from math import prod
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import ReleaseOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.shape import IotaOp, SplatOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
 from tilec.dialect.walk import operations_inside, operations_of, owner_of, users_of
 from tilec.lowering.gpu.channels.pipeline import is_of_tiles
 from tilec.lowering.gpu.ir.enclosing import operations_after

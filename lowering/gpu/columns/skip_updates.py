@@ -14,10 +14,10 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.shape import ExtractOp
-from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.shape import ExtractOp
+from tilec.dialect.tile_gpu.operations.vote import DiffersFromOneOp
 from tilec.dialect.walk import operations_in, operations_inside, owner_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.columns.column_parts import repeats_columns

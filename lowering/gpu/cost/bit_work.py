@@ -6,8 +6,16 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.memory import LoadSharedOp
-from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
+from tilec.dialect.tile_gpu.operations.memory import LoadSharedOp
+from tilec.dialect.tile_gpu.operations.shape import (
+    BroadcastOp,
+    CatOp,
+    ConvertLayoutOp,
+    IotaOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+)
 from tilec.dialect.walk import owner_of, reached, users_of
 from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu.ir.tile_size import element_bits

@@ -6,10 +6,18 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.copy import CopyGlobalOp
+from tilec.dialect.tile_gpu.operations.copy import CopyGlobalOp
+from tilec.dialect.tile_gpu.operations.shape import (
+    BroadcastOp,
+    MathOp,
+    PackOp,
+    ReshapeOp,
+    SplatOp,
+    TransposeOp,
+    UnpackOp,
+)
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, StoreGlobalOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import BroadcastOp, MathOp, PackOp, ReshapeOp, SplatOp, TransposeOp, UnpackOp
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
 from tilec.dialect.walk import owner_of, users_of
 from tilec.lowering.gpu.ir.tile_size import layout_of, thread_elements
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import FLUSHING_EXP2, POLYNOMIAL_PARTS, MathOp
+from tilec.dialect.tile_gpu.operations.shape import FLUSHING_EXP2, POLYNOMIAL_PARTS, MathOp
 from tilec.lowering.gpu.cost.bit_work import bit_work
 from tilec.lowering.gpu.cost.computed_elements import (
     VisitedTiles,

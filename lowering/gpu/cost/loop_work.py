@@ -13,13 +13,13 @@ from dataclasses import dataclass, field, replace
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
-from tilec.dialect.tile_gpu.channel import MMA, GetOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, LoadSharedOp, LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp
-from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.tile_gpu.operations.channel import MMA, GetOp, PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp, LoadSharedOp, LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
+from tilec.dialect.tile_gpu.operations.shape import MathOp
 from tilec.dialect.walk import inner_operations, operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of

@@ -12,11 +12,11 @@ from collections.abc import Callable
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES, TMA_LOADS
-from tilec.dialect.tile_gpu.kernel import COPY_WARPS
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.operations.kernel import COPY_WARPS
+from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.operations.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles

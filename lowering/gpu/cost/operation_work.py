@@ -10,28 +10,28 @@ from math import ceil, prod
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES
-from tilec.dialect.tile_gpu.cluster import GatherPartsOp
-from tilec.dialect.tile_gpu.kernel import RolesOp
-from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp
-from tilec.dialect.tile_gpu.memory import (
+from tilec.dialect.tile_gpu.operations.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.operations.kernel import RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import DotOp, MmaSyncOp, Tcgen05MmaOp, Tcgen05MmaSparseOp, WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import (
     LoadSharedOp,
     LoadSharedRowsOp,
     LoadTensorMemoryOp,
     StoreSharedOp,
     StoreTensorMemoryOp,
 )
-from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp
-from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
-from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import (
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp, ScanOp
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.operations.shape import (
     CatOp,
     ConvertLayoutOp,
     ExtractOp,
     InsertOp,
 )
-from tilec.dialect.tile_gpu.shifted_rows import LANE_GROUPS, LHS_ROWS, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
-from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
-from tilec.dialect.tile_gpu.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
+from tilec.dialect.tile_gpu.operations.shifted_rows import LANE_GROUPS, LHS_ROWS, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
+from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.gpu.cost.computed_elements import ELEMENTWISE, VisitedTiles, executed_elements
 from tilec.lowering.gpu.cost.elementwise_work import elementwise_work, function_of, work_of_function

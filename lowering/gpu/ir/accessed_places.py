@@ -19,11 +19,11 @@ from tilec.dialect.tile_gpu.categories import (
     TENSOR_MEMORY_MULTIPLIES,
     TMA_LOADS,
 )
-from tilec.dialect.tile_gpu.channel import TMA, GetOp, MakeChannelOp, ReleaseOp
-from tilec.dialect.tile_gpu.debug import AssertOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import (
+from tilec.dialect.tile_gpu.operations.channel import TMA, GetOp, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.debug import AssertOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import (
     BarrierOp,
     FenceAsyncOp,
     LoadSharedOp,
@@ -33,9 +33,9 @@ from tilec.dialect.tile_gpu.memory import (
     StoreTensorMemoryOp,
     StoreWaitOp,
 )
-from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp
-from tilec.dialect.tile_gpu.shifted_rows import Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
-from tilec.dialect.tile_gpu.tma import TmaPrefetchOp, TmaStoreOp
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp
+from tilec.dialect.tile_gpu.operations.shifted_rows import Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
+from tilec.dialect.tile_gpu.operations.tma import TmaPrefetchOp, TmaStoreOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import owner_of, users_of, with_inner
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements

@@ -12,11 +12,11 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import MMA, THREADS, SlotOp, slot_results
-from tilec.dialect.tile_gpu.kernel import COMPUTE
-from tilec.dialect.tile_gpu.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.placed import (
+from tilec.dialect.tile_gpu.operations.channel import MMA, THREADS, SlotOp, slot_results
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.placed import (
     MultiplyOp,
     MultiplyScaledOp,
     MultiplySparseOp,
@@ -25,8 +25,8 @@ from tilec.dialect.tile_gpu.placed import (
     ReadOp,
     UndefinedOp,
 )
-from tilec.dialect.tile_gpu.scaled import Tcgen05MmaScaledOp
-from tilec.dialect.tile_gpu.shifted_rows import PlaceRowsOp, ShiftRowsOp
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.operations.shifted_rows import PlaceRowsOp, ShiftRowsOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import owner_of, terminator_of
 from tilec.lowering.gpu.ir.build_channels import ChannelDeclarations, Position, put_begin, put_commit, take

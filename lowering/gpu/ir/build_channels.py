@@ -7,10 +7,17 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp, slot_results
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import SharedOp
 from tilec.dialect.tile_gpu.namespace import PREFIX
+from tilec.dialect.tile_gpu.operations.channel import (
+    GetOp,
+    MakeChannelOp,
+    PutBeginOp,
+    PutCommitOp,
+    ReleaseOp,
+    slot_results,
+)
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import SharedOp
 from tilec.dialect.tile_gpu.types import BufferType, ChannelType
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import ancestor_in

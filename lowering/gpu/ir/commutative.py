@@ -8,7 +8,7 @@ import operator
 from collections.abc import Callable, Mapping
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, MathOp, ReshapeOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, ConvertLayoutOp, IotaOp, MathOp, ReshapeOp
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.dialect.walk import owner_of, terminator_of
 

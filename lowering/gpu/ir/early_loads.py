@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, ConvertLayoutOp, IotaOp, ReshapeOp, SplatOp
 from tilec.dialect.walk import operations_in, owner_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.claims import ClaimedBlockOp
-from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
-from tilec.dialect.tile_gpu.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
-from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
+from tilec.dialect.tile_gpu.operations.global_memory import GlobalAddressOp
+from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
 from tilec.dialect.walk import operations_inside, owner_of, terminator_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.enclosing import path_to

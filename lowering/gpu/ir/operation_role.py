@@ -13,10 +13,10 @@ from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROLE
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.channel import CLAIMS, COPIES, MMA, TMA, MakeChannelOp, SkipOp
-from tilec.dialect.tile_gpu.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.interface import Category, Executor, interface_of
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, COPY, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.channel import CLAIMS, COPIES, MMA, TMA, MakeChannelOp, SkipOp
+from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, COPY, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_below, operations_in, users_of
 from tilec.lowering.gpu.ir.joined_values import Carried, carried_values

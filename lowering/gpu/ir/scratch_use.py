@@ -9,13 +9,13 @@ from math import prod
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import GetOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.interface import Scratch, interface_of
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp, YieldOp
-from tilec.dialect.tile_gpu.shape import (
+from tilec.dialect.tile_gpu.operations.channel import GetOp, ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES, KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp, ScanOp, YieldOp
+from tilec.dialect.tile_gpu.operations.shape import (
     BroadcastOp,
     CatOp,
     ConvertLayoutOp,

@@ -12,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Iterator
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutBeginOp, SlotOp, channel_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp, ViewBufferOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp, MakeChannelOp, PutBeginOp, SlotOp, channel_of
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp, ViewBufferOp
 from tilec.dialect.walk import operations_in, owner_of, users_of, with_inner
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME

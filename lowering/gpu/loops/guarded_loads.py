@@ -12,8 +12,8 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.operations.view import LoadViewOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.tile_gpu.view import LoadViewOp
 from tilec.dialect.walk import operations_in, owner_of, terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of

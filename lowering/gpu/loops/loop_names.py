@@ -6,7 +6,7 @@ from collections import Counter
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp
-from tilec.dialect.tile_gpu.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp, PutBeginOp, PutCommitOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import unlike_roles

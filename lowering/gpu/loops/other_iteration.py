@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import PutBeginOp, PutCommitOp
+from tilec.dialect.tile_gpu.operations.channel import PutBeginOp, PutCommitOp
 from tilec.dialect.walk import with_inner
 from tilec.lowering.gpu.ir.early_loads import operations_behind
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable

@@ -6,7 +6,7 @@ Warpgroups complete multiplies in the order of issue.
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.walk import operations_in
 from tilec.lowering import emitter
 

@@ -11,9 +11,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import ReleaseOp
-from tilec.dialect.tile_gpu.matrix import WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import ScheduleBarrierOp
+from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import ScheduleBarrierOp
 from tilec.dialect.walk import terminator_of, with_inner
 from tilec.lowering.gpu.ir.accessed_places import EVERYTHING, AccessedPlaces, Place
 from tilec.lowering.gpu.ir.slots import GET

@@ -14,8 +14,8 @@ from functools import cache
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import users_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, numbers_of, path_to
 from tilec.lowering.gpu.ir.slots import SLOT, channels_of, users_of_slot

@@ -9,15 +9,14 @@ from graphlib import TopologicalSorter
 from tilec.dialect.cache import cached
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.channel import ReleaseOp
-from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, StoreSharedOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.placed import PlaceOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp
-from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.tile_gpu.shape import (
+from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
+from tilec.dialect.tile_gpu.operations.copy import CopyGlobalOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import LoadSharedOp, StoreSharedOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.placed import PlaceOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
+from tilec.dialect.tile_gpu.operations.shape import (
     BroadcastOp,
     CatOp,
     ConvertLayoutOp,
@@ -29,8 +28,9 @@ from tilec.dialect.tile_gpu.shape import (
     SplatOp,
     TransposeOp,
 )
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.tile_gpu.types import TENSOR
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp, StoreViewOp
 from tilec.dialect.walk import operations_of, owner_of, reached, terminator_of, users_of
 from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements

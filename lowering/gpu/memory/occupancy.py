@@ -7,11 +7,11 @@ from collections import defaultdict
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp
-from tilec.dialect.tile_gpu.reduce import ScanOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.operations.reduce import ScanOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
-from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.frozen import replace
 from tilec.lowering.gpu.ir.tile_size import tile_bytes

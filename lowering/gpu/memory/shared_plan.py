@@ -10,7 +10,7 @@ from tilec.dialect.cache import cached
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import (
+from tilec.dialect.tile_gpu.operations.channel import (
     CLAIMS,
     CLUSTER,
     COPIES,
@@ -22,8 +22,8 @@ from tilec.dialect.tile_gpu.channel import (
     MakeChannelOp,
     PutCommitOp,
 )
-from tilec.dialect.tile_gpu.kernel import COPY_WARPS, KernelOp, kernel_around
-from tilec.dialect.tile_gpu.memory import SharedOp
+from tilec.dialect.tile_gpu.operations.kernel import COPY_WARPS, KernelOp, kernel_around
+from tilec.dialect.tile_gpu.operations.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.walk import users_of
 from tilec.element_types import element_type

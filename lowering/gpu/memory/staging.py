@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAsyncOp, StoreSharedOp, StoreWaitOp
-from tilec.dialect.tile_gpu.placed import PlaceOp, StoreTileOp
-from tilec.dialect.tile_gpu.tma import TmaStoreOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp, FenceAsyncOp, StoreSharedOp, StoreWaitOp
+from tilec.dialect.tile_gpu.operations.placed import PlaceOp, StoreTileOp
+from tilec.dialect.tile_gpu.operations.tma import TmaStoreOp
 from tilec.dialect.walk import terminator_of, users_of
 from tilec.lowering.gpu.ir.build_channels import ChannelDeclarations, Position
 from tilec.lowering.gpu.ir.enclosing import is_repeated

@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, SharedOp, StoreWaitOp
+from tilec.dialect.tile_gpu.operations.channel import THREADS
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp, SharedOp, StoreWaitOp
 from tilec.dialect.walk import operations_in, owner_of, terminator_of, with_inner
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.build_channels import give, make_channel, take

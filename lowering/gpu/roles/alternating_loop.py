@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp
 from tilec.dialect.tile_gpu.categories import GLOBAL_STORES
-from tilec.dialect.tile_gpu.channel import TMA, WGMMA, GetOp, PutBeginOp, ReleaseOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import (
+from tilec.dialect.tile_gpu.operations.atomic import AtomicGlobalOp, AtomicViewOp
+from tilec.dialect.tile_gpu.operations.channel import TMA, WGMMA, GetOp, PutBeginOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import (
     COMPUTE,
     COPY,
     GdcWaitOp,
@@ -21,10 +21,10 @@ from tilec.dialect.tile_gpu.kernel import (
     ReturnOp,
     RolesOp,
 )
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, StoreWaitOp
-from tilec.dialect.tile_gpu.multimem import MultimemReduceViewOp, MultimemStoreViewOp
-from tilec.dialect.tile_gpu.tma import TmaStoreOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp, StoreWaitOp
+from tilec.dialect.tile_gpu.operations.multimem import MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.operations.tma import TmaStoreOp
 from tilec.dialect.walk import inner_operations, is_within, operations_in, operations_of, with_inner
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import LOAD, has_repeatable_elements

@@ -22,18 +22,16 @@ from collections.abc import Callable, Mapping, Sequence, Set
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
 from tilec.dialect.tile_gpu.categories import REGISTER_MULTIPLIES
-from tilec.dialect.tile_gpu.debug import AssertOp, PrintOp
-from tilec.dialect.tile_gpu.kernel import COMPUTE, COMPUTE_ROLES, GdcLaunchDependentsOp, KernelOp
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp, WgmmaOp
-from tilec.dialect.tile_gpu.memory import BarrierOp, FenceAliasOp
-from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
-from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp
-from tilec.dialect.tile_gpu.registers import REGISTER_FILE
-from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.tile_gpu.shape import (
+from tilec.dialect.tile_gpu.operations.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
+from tilec.dialect.tile_gpu.operations.debug import AssertOp, PrintOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, GdcLaunchDependentsOp, KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp, WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp, FenceAliasOp
+from tilec.dialect.tile_gpu.operations.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.operations.placed import PlaceOp, ReadOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
+from tilec.dialect.tile_gpu.operations.shape import (
     BroadcastOp,
     CatOp,
     ConvertLayoutOp,
@@ -47,6 +45,8 @@ from tilec.dialect.tile_gpu.shape import (
     TransposeOp,
     UnpackOp,
 )
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
 from tilec.dialect.walk import operations_inside, owner_of
 from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, is_accumulator, is_operand
 from tilec.lowering.gpu.ir.enclosing import LOOPS, is_inside, is_repeated

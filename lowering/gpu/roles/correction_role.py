@@ -18,9 +18,9 @@ from dataclasses import dataclass
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
-from tilec.dialect.tile_gpu.placed import PlaceOp, ReadOp
+from tilec.dialect.tile_gpu.operations.placed import PlaceOp, ReadOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shape import BroadcastOp, ConvertLayoutOp, ExtractOp, MathOp, ReshapeOp, SplatOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType
 from tilec.dialect.walk import operations_in, owner_of, users_of
 from tilec.lowering.gpu.ir.accumulator_channels import MULTIPLIES, accumulator_sets, accumulator_under, is_accumulator

@@ -14,12 +14,12 @@ from tilec.dialect.build import build
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES, TMA_LOADS
-from tilec.dialect.tile_gpu.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.interface import Executor, interface_of
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp
-from tilec.dialect.tile_gpu.shape import MathOp
-from tilec.dialect.tile_gpu.tma import TmaLoadOp
+from tilec.dialect.tile_gpu.operations.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.operations.shape import MathOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_named
 from tilec.lowering.gpu.channels.crossing_values import (
     CLAIMED,

@@ -11,13 +11,13 @@ from __future__ import annotations
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS, GLOBAL_LOADS
-from tilec.dialect.tile_gpu.channel import MakeChannelOp
-from tilec.dialect.tile_gpu.claims import ClaimBlockOp, ClaimedBlockOp, claimed_types, response_type
-from tilec.dialect.tile_gpu.global_memory import AllocateOp
 from tilec.dialect.tile_gpu.ids import number_operations
 from tilec.dialect.tile_gpu.interface import Category, interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp, NumProgramsOp, ProgramIdOp
-from tilec.dialect.tile_gpu.placed import StoreTileOp
+from tilec.dialect.tile_gpu.operations.channel import MakeChannelOp
+from tilec.dialect.tile_gpu.operations.claims import ClaimBlockOp, ClaimedBlockOp, claimed_types, response_type
+from tilec.dialect.tile_gpu.operations.global_memory import AllocateOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp, NumProgramsOp, ProgramIdOp
+from tilec.dialect.tile_gpu.operations.placed import StoreTileOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_named, owner_of, reached, terminator_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import LOOPS

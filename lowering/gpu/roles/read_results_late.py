@@ -14,10 +14,10 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.placed import PlaceOp, PlaceScalesOp, ReadOp, StoreTileOp, UndefinedOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.placed import PlaceOp, PlaceScalesOp, ReadOp, StoreTileOp, UndefinedOp
+from tilec.dialect.tile_gpu.operations.shifted_rows import PlaceRowsOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.tile_gpu.shifted_rows import PlaceRowsOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.dialect.walk import operations_in, operations_inside, users_of
 from tilec.lowering.gpu.memory.shared_plan import tensor_columns

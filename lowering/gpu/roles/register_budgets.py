@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.kernel_pass import Context

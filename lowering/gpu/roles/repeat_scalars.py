@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_in, owner_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in, path_to
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable

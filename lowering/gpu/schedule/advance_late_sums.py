@@ -18,9 +18,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import THREADS, TMA, MakeChannelOp
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.channel import THREADS, TMA, MakeChannelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.ir.operation_role import MULTIPLY
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import divided_loops

@@ -17,12 +17,12 @@ from dataclasses import dataclass
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import REGISTER_MULTIPLIES, TENSOR_CORE_OPERATIONS
-from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.interface import interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import FenceAsyncOp, StoreSharedOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp, PutBeginOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import FenceAsyncOp, StoreSharedOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, ReshapeOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import LoopCycles

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS, TENSOR_CORE_OPERATIONS
-from tilec.dialect.tile_gpu.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.walk import operations_in, operations_of, users_of, with_inner
 from tilec.lowering.gpu.channels.pipeline import set_stages

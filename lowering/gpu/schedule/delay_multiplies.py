@@ -15,9 +15,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, MakeChannelOp, ReleaseOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.channel import TMA, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_in, operations_inside, operations_of, owner_of, users_of, with_inner

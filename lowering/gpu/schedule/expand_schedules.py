@@ -12,7 +12,7 @@ from collections.abc import Mapping, Sequence
 from typing import TypeVar
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, remove_schedule, rounds_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context, State

@@ -20,13 +20,13 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import MULTIPLIES, STEPS
-from tilec.dialect.tile_gpu.channel import ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.matrix import DotOp, WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.operations.channel import ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import DotOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.tile_gpu.tma import TmaLoadOp
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.channels.pipeline import set_stages

@@ -11,9 +11,9 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import TMA, PutCommitOp, ReleaseOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.channel import TMA, PutCommitOp, ReleaseOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_in, operations_inside, operations_of, users_of, with_inner

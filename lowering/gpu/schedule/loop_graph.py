@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from functools import cache
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp, PutCommitOp
-from tilec.dialect.tile_gpu.memory import StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp, PutCommitOp
+from tilec.dialect.tile_gpu.operations.memory import StoreTensorMemoryOp
 from tilec.lowering.gpu.cost.operation_cost import cost_of_work
 from tilec.lowering.gpu.loops.loop_parts import LoopPart, steps_in_front
 from tilec.lowering.model.constants import Device

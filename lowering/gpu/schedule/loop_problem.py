@@ -8,8 +8,8 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.tma import TmaStoreOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes

@@ -11,9 +11,9 @@ from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS
-from tilec.dialect.tile_gpu.channel import GetOp, PutBeginOp, PutCommitOp, SkipOp, SlotOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.memory import (
+from tilec.dialect.tile_gpu.operations.channel import GetOp, PutBeginOp, PutCommitOp, SkipOp, SlotOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import (
     BarrierOp,
     OrderSignalOp,
     OrderWaitOp,
@@ -22,7 +22,7 @@ from tilec.dialect.tile_gpu.memory import (
     StoreWaitOp,
     ViewBufferOp,
 )
-from tilec.dialect.tile_gpu.reduce import ReduceOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.loop_work import OVERLAPPED, is_barrier_step

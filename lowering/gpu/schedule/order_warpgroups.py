@@ -20,10 +20,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import GetOp
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES, KernelOp
-from tilec.dialect.tile_gpu.matrix import WgmmaOp
-from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES, KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp, ViewBufferOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_in, operations_inside, operations_named, operations_of
 from tilec.lowering import emitter

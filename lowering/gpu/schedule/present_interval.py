@@ -9,7 +9,7 @@ from dataclasses import replace
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import divided_loops
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem

@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.lowering.gpu.schedule.role_executions import (
     BOTH_REGIONS,

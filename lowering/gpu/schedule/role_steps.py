@@ -14,10 +14,10 @@ from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
-from tilec.dialect.tile_gpu.channel import GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.ids import id_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.operations.channel import GetOp, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp, SkipOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.gpu.cost.loop_work import known_iterations

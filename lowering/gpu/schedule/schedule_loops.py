@@ -6,7 +6,7 @@ expanded first; those of the last one are left to `expand-schedules`.
 
 from __future__ import annotations
 
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.columns.emulate_waiting import emulate_waiting
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problems

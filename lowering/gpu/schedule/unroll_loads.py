@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_in, operations_inside
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable

@@ -8,7 +8,7 @@ One slot is read by the multiply in flight, and another by the one that is issue
 
 from __future__ import annotations
 
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.late_waits import late_waits

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import POLYNOMIAL_PARTS
+from tilec.dialect.tile_gpu.operations.shape import POLYNOMIAL_PARTS
 from tilec.lowering.gpu_to_ptx.arithmetic.flushed_functions import guarded
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, Pair, in_pairs

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import FLUSHING_EXP2, MathOp
+from tilec.dialect.tile_gpu.operations.shape import FLUSHING_EXP2, MathOp
 from tilec.lowering.gpu_to_ptx.arithmetic.convert import CONVERSIONS
 from tilec.lowering.gpu_to_ptx.arithmetic.emulated_exponentials import exact_exponentials, flushing_exponentials
 from tilec.lowering.gpu_to_ptx.arithmetic.flushed_functions import by_flushing, flushes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.claims import ClaimedBlockOp, TryCancelOp
+from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp, TryCancelOp
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction

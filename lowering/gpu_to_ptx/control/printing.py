@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
-from tilec.dialect.tile_gpu.debug import PrintOp
+from tilec.dialect.tile_gpu.operations.debug import PrintOp
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.registers.declarations import MAXIMUM_ARGUMENTS, call_vprintf, string_address

@@ -5,8 +5,8 @@ from __future__ import annotations
 from functools import reduce
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.debug import AssertOp
-from tilec.dialect.tile_gpu.global_memory import AllocateOp
+from tilec.dialect.tile_gpu.operations.debug import AssertOp
+from tilec.dialect.tile_gpu.operations.global_memory import AllocateOp
 from tilec.lowering.gpu_to_ptx.registers.declarations import call_assertfail, call_malloc
 from tilec.lowering.gpu_to_ptx.registers.elements import layout_of
 from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, first_holder, if_first_thread, if_true

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import COMPUTE_ROLES
-from tilec.dialect.tile_gpu.memory import OrderSignalOp, OrderWaitOp
+from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES
+from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 from tilec.lowering.target import LANES

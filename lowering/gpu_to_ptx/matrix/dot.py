@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import DotOp
+from tilec.dialect.tile_gpu.operations.matrix import DotOp
 from tilec.element_types import INTEGER
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import MmaSyncOp
+from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_floats
 from tilec.lowering.gpu_to_ptx.matrix.operand_fragments import OperandFragments

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shifted_rows import (
+from tilec.dialect.tile_gpu.operations.shifted_rows import (
     LANE_GROUPS,
     LHS_ROWS,
     RowsInIntervalOp,

@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.matrix import MAXIMUM_SHIFTS, Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
-from tilec.dialect.tile_gpu.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
+from tilec.dialect.tile_gpu.operations.matrix import MAXIMUM_SHIFTS, Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
+from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
+from tilec.dialect.tile_gpu.operations.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
 from tilec.lowering.gpu_to_ptx.memory.access import Access, signed, store_by, vector_suffix
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
     AccessOrder,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import (
+from tilec.dialect.tile_gpu.operations.channel import (
     COPIES,
     MMA,
     PAIR,
@@ -19,7 +19,7 @@ from tilec.dialect.tile_gpu.channel import (
     SkipOp,
     SlotOp,
 )
-from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, PRODUCER, ChannelPlan, Party
 from tilec.lowering.gpu_to_ptx.memory.channel_position import (
     advance,

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
-from tilec.dialect.tile_gpu.channel import ReleaseOp
+from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party

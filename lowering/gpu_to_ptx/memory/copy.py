@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
+from tilec.dialect.tile_gpu.operations.copy import COPY_BYTES, CopyGlobalOp, CopyViewOp
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, signed
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import ElementAccesses, accesses_by_pointers, accesses_in_layout

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import (
+from tilec.dialect.tile_gpu.operations.memory import (
     AcquiredOp,
     BarrierOp,
     FenceAcquiredOp,

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import variable
-from tilec.dialect.tile_gpu.global_memory import GlobalAddressOp
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
+from tilec.dialect.tile_gpu.operations.global_memory import GlobalAddressOp
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, LoadViewOp, StoreGlobalOp, StoreViewOp
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
     ElementAccesses,

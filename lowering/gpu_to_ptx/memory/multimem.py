@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.operations.multimem import MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load_by, store_by
 from tilec.lowering.gpu_to_ptx.memory.atomic import OPERATIONS, vector_and_type
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import access_order, view_accesses

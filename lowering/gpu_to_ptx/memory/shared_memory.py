@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import LoadSharedOp, SharedOp, StoreSharedOp, ViewBufferOp
+from tilec.dialect.tile_gpu.operations.memory import LoadSharedOp, SharedOp, StoreSharedOp, ViewBufferOp
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.gpu.memory.shared_plan import shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import signed

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import LoadSharedRowsOp
+from tilec.dialect.tile_gpu.operations.memory import LoadSharedRowsOp
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
 from tilec.lowering.gpu_to_ptx.registers.elements import element, layout_of

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.lowering.gpu.memory.shared_plan import tensor_layout
 from tilec.lowering.gpu_to_ptx.registers.elements import element_of, layout_of

@@ -7,10 +7,17 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import PAIR
-from tilec.dialect.tile_gpu.memory import StoreWaitOp
-from tilec.dialect.tile_gpu.tensor_map import IM2COL_KINDS
-from tilec.dialect.tile_gpu.tma import GATHERED_ROWS, TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts
+from tilec.dialect.tile_gpu.operations.channel import PAIR
+from tilec.dialect.tile_gpu.operations.memory import StoreWaitOp
+from tilec.dialect.tile_gpu.operations.tensor_map import IM2COL_KINDS
+from tilec.dialect.tile_gpu.operations.tma import (
+    GATHERED_ROWS,
+    TmaGatherOp,
+    TmaLoadOp,
+    TmaPrefetchOp,
+    TmaStoreOp,
+    loaded_parts,
+)
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address

@@ -14,8 +14,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.rule_table import RuleTable
-from tilec.dialect.tile_gpu.kernel import ReturnOp
-from tilec.dialect.tile_gpu.reduce import YieldOp
+from tilec.dialect.tile_gpu.operations.kernel import ReturnOp
+from tilec.dialect.tile_gpu.operations.reduce import YieldOp
 from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import PackOp, UnpackOp
+from tilec.dialect.tile_gpu.operations.shape import PackOp, UnpackOp
 from tilec.element_types import ELEMENT_TYPES
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers

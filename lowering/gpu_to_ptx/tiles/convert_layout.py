@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
 from tilec.lowering.gpu_to_ptx.memory.shared_access import tile_access, write
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of

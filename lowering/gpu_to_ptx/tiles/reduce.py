@@ -5,8 +5,8 @@ from __future__ import annotations
 import functools
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.reduce import ReduceOp
-from tilec.dialect.tile_gpu.vote import DiffersFromOneOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
+from tilec.dialect.tile_gpu.operations.vote import DiffersFromOneOp
 from tilec.lowering.gpu.ir.commutative import is_commutative
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
 from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, scratch_tiles

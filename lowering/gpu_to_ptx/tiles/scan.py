@@ -6,7 +6,7 @@ from collections.abc import Callable
 from functools import partial
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.reduce import ScanOp
+from tilec.dialect.tile_gpu.operations.reduce import ScanOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
 from tilec.lowering.gpu_to_ptx.memory.shared_access import scratch_tiles
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.cluster import GatherPartsOp
-from tilec.dialect.tile_gpu.shape import BroadcastOp, CatOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
+from tilec.dialect.tile_gpu.operations.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, CatOp, IotaOp, ReshapeOp, SplatOp, TransposeOp
 from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, read, row_major, write
 from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, cluster_barrier
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of

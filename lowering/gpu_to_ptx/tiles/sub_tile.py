@@ -6,7 +6,7 @@ import itertools
 import math
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import ExtractOp, InsertOp
+from tilec.dialect.tile_gpu.operations.shape import ExtractOp, InsertOp
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import choose
 from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, layout_of

@@ -8,7 +8,7 @@ from math import prod
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.channel import MMA
+from tilec.dialect.tile_gpu.operations.channel import MMA
 from tilec.element_types import element_type
 from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_multiplied

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import numpy as np
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.scaled import SCALED_KINDS
+from tilec.dialect.tile_gpu.operations.scaled import SCALED_KINDS
 from tilec.lowering.layout.scale_layout import ATOM_ROWS, MetadataLayout, ScaleLayout
 from tilec.lowering.matrix_unit import MatrixTypes
 from tilec.lowering.target import Target

@@ -20,8 +20,8 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import MAXIMUM_SHIFTS, most_shifted_rows
-from tilec.dialect.tile_gpu.shifted_rows import MOST_OF_SPAN
+from tilec.dialect.tile_gpu.operations.matrix import MAXIMUM_SHIFTS, most_shifted_rows
+from tilec.dialect.tile_gpu.operations.shifted_rows import MOST_OF_SPAN
 from tilec.dialect.tilex.im2col_type import STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_named, users_of
 from tilec.lowering.plan.matrix.operand_source import is_rounded_by_tma, operand_source

@@ -9,7 +9,7 @@ from tilec.dialect.cuda_tile.types import StridedViewType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, PackOp, UnpackOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp, PackOp, UnpackOp
 from tilec.element_types import element_type
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter

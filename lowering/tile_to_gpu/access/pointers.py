@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.atomic import WIDEST
+from tilec.dialect.tile_gpu.operations.atomic import WIDEST
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.contiguity import Axes, contiguity
 from tilec.lowering.tile.analysis.tile_operations import is_tile

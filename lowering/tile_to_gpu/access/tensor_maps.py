@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.cuda_tile.types import StridedViewType
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.tma import REDUCED
+from tilec.dialect.tile_gpu.operations.tma import REDUCED
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW, greatest
 from tilec.lowering.tile.analysis.constants import splat

@@ -9,8 +9,8 @@ from functools import partial
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.tensor_map import SPANS, SWIZZLES_ALONG_W
-from tilec.dialect.tile_gpu.tma import GATHERED_ROWS
+from tilec.dialect.tile_gpu.operations.tensor_map import SPANS, SWIZZLES_ALONG_W
+from tilec.dialect.tile_gpu.operations.tma import GATHERED_ROWS
 from tilec.dialect.tilex.im2col_rules import PIXELS_OF_W128
 from tilec.dialect.tilex.im2col_type import BY_ROW, RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.lowering.layout.shared_layout import swizzle_span_bytes

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.placed import PlaceOp
+from tilec.dialect.tile_gpu.operations.placed import PlaceOp
 from tilec.lowering import emitter
 from tilec.lowering.plan.matrix.accumulator import is_zero
 from tilec.lowering.tile.analysis.tile_operations import leaves_early

@@ -11,9 +11,9 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
-from tilec.dialect.tile_gpu.memory import AcquiredOp, BarrierOp, FenceAcquiredOp, StoreWaitOp
-from tilec.dialect.tile_gpu.placed import ReadOp
-from tilec.dialect.tile_gpu.shape import ConvertLayoutOp, IotaOp, SplatOp
+from tilec.dialect.tile_gpu.operations.memory import AcquiredOp, BarrierOp, FenceAcquiredOp, StoreWaitOp
+from tilec.dialect.tile_gpu.operations.placed import ReadOp
+from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp, IotaOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR, TRANSPOSED, BufferType
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter

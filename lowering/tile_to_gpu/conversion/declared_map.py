@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.types import SHARED, BufferType, TensorMapType
 from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.lowering import emitter

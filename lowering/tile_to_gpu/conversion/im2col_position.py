@@ -13,8 +13,8 @@ from functools import reduce
 from typing import TypeAlias
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.shape import IotaOp, SplatOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.shape import IotaOp, SplatOp
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW

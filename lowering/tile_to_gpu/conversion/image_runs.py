@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.placed import LoadTileOp, ReadRowsOp
+from tilec.dialect.tile_gpu.operations.placed import LoadTileOp, ReadRowsOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile_to_gpu.access.image_run import ImageRun

@@ -8,9 +8,16 @@ from typing import Any
 
 from tilec.dialect.build import Group
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import ViewBufferOp
-from tilec.dialect.tile_gpu.placed import GatherTileOp, LoadTileOp, PlaceOp, PlaceScalesOp, ReadOp, StoreTileOp
-from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.tile_gpu.operations.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.operations.placed import (
+    GatherTileOp,
+    LoadTileOp,
+    PlaceOp,
+    PlaceScalesOp,
+    ReadOp,
+    StoreTileOp,
+)
+from tilec.dialect.tile_gpu.operations.shape import MathOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
 from tilec.dialect.tilex.im2col_type import BY_ROW, Im2colViewType
 from tilec.lowering import emitter

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.placed import LoadTileOp
-from tilec.dialect.tile_gpu.shifted_rows import (
+from tilec.dialect.tile_gpu.operations.placed import LoadTileOp
+from tilec.dialect.tile_gpu.operations.shifted_rows import (
     LANE_GROUPS,
     LHS_LAYOUT,
     LHS_ROWS,

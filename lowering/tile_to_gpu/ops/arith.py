@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.shape import MathOp
+from tilec.dialect.tile_gpu.operations.shape import MathOp
 from tilec.dialect.upstream_predicates import predicate_attribute
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.bounds import bounds

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.atomic import WIDEST, AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
+from tilec.dialect.tile_gpu.operations.atomic import WIDEST, AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import NumProgramsOp, ProgramIdOp
+from tilec.dialect.tile_gpu.operations.kernel import NumProgramsOp, ProgramIdOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, RETURN, ends, given, returns, terminator
 from tilec.lowering.tile_to_gpu.access.declarations import element_type

@@ -6,7 +6,7 @@ from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
-from tilec.dialect.tile_gpu.debug import AssertOp, PrintOp
+from tilec.dialect.tile_gpu.operations.debug import AssertOp, PrintOp
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
 from tilec.lowering.kernel_hints import EACH_WARP

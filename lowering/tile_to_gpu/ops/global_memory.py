@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.global_memory import AllocateOp, GlobalAddressOp, GlobalOp
-from tilec.dialect.tile_gpu.memory import BarrierOp
+from tilec.dialect.tile_gpu.operations.global_memory import AllocateOp, GlobalAddressOp, GlobalOp
+from tilec.dialect.tile_gpu.operations.memory import BarrierOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.divisibility import GLOBAL_ALIGNMENT_BYTES
 from tilec.lowering.tile.analysis.tile_operations import in_loop

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import GdcLaunchDependentsOp, GdcWaitOp
-from tilec.dialect.tile_gpu.memory import FenceAliasOp
-from tilec.dialect.tile_gpu.shape import ExtractOp, SplatOp
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
+from tilec.dialect.tile_gpu.operations.kernel import GdcLaunchDependentsOp, GdcWaitOp
+from tilec.dialect.tile_gpu.operations.memory import FenceAliasOp
+from tilec.dialect.tile_gpu.operations.shape import ExtractOp, SplatOp
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, StoreGlobalOp
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.placed import MultiplyOp, MultiplyScaledOp, MultiplySparseOp
+from tilec.dialect.tile_gpu.operations.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.placed import MultiplyOp, MultiplyScaledOp, MultiplySparseOp
 from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.matrix_unit import MatrixTypes

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.multimem import VECTORS, MultimemLoadViewOp, MultimemReduceViewOp, MultimemStoreViewOp
+from tilec.dialect.tile_gpu.operations.multimem import (
+    VECTORS,
+    MultimemLoadViewOp,
+    MultimemReduceViewOp,
+    MultimemStoreViewOp,
+)
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocked import blocked

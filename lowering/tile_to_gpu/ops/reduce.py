@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.cluster import GatherPartsOp
-from tilec.dialect.tile_gpu.reduce import ReduceOp, ScanOp, YieldOp
+from tilec.dialect.tile_gpu.operations.cluster import GatherPartsOp
+from tilec.dialect.tile_gpu.operations.reduce import ReduceOp, ScanOp, YieldOp
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import parse_layout

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.memory import ViewBufferOp
-from tilec.dialect.tile_gpu.placed import ReadRowsOp
-from tilec.dialect.tile_gpu.shape import (
+from tilec.dialect.tile_gpu.operations.memory import ViewBufferOp
+from tilec.dialect.tile_gpu.operations.placed import ReadRowsOp
+from tilec.dialect.tile_gpu.operations.shape import (
     BroadcastOp,
     CatOp,
     ExtractOp,

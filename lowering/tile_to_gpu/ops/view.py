@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.tma import TmaPrefetchOp
-from tilec.dialect.tile_gpu.view import LoadViewOp, StoreViewOp
+from tilec.dialect.tile_gpu.operations.tma import TmaPrefetchOp
+from tilec.dialect.tile_gpu.operations.view import LoadViewOp, StoreViewOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.simplify.mark_inbounds import proven_inbounds
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector, element_bits, per_byte

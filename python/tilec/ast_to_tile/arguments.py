@@ -6,7 +6,7 @@ from collections.abc import Callable
 from enum import Enum
 from typing import TYPE_CHECKING, ParamSpec, TypeVar, overload
 
-from tilec.ast_to_tile.values import (
+from tilec.ast_to_tile.values.values import (
     Array,
     Constant,
     KernelValue,

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile.attributes import element
-from tilec.ast_to_tile.values import KernelValue, Record, describe
+from tilec.ast_to_tile.values.attributes import element
+from tilec.ast_to_tile.values.values import KernelValue, Record, describe
 from tilec.errors import TileSyntaxError, TileTypeError, TileValueError
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile.arguments import is_integer_scalar, known
-from tilec.ast_to_tile.arith import binary
-from tilec.ast_to_tile.attributes import attribute
-from tilec.ast_to_tile.convert import to_dtype
+from tilec.ast_to_tile.operations.arith import binary
+from tilec.ast_to_tile.operations.convert import to_dtype
 from tilec.ast_to_tile.operators import FUNCTIONS, special_method
-from tilec.ast_to_tile.value_text import representation_of, text_of
-from tilec.ast_to_tile.values import (
+from tilec.ast_to_tile.values.attributes import attribute
+from tilec.ast_to_tile.values.value_text import representation_of, text_of
+from tilec.ast_to_tile.values.values import (
     ArrayList,
     KernelValue,
     Number,

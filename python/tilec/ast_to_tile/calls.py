@@ -14,23 +14,31 @@ from types import BuiltinFunctionType, FunctionType, MethodType
 
 from tilec.ast_to_tile.arguments import BadArgument, known
 from tilec.ast_to_tile.builtins import BUILTINS
-from tilec.ast_to_tile.closures import scope_of
-from tilec.ast_to_tile.comprehension import tuple_of
-from tilec.ast_to_tile.convert import construct
+from tilec.ast_to_tile.control_flow.comprehension import tuple_of
 from tilec.ast_to_tile.expressions import unpacked
 from tilec.ast_to_tile.fold import MAXIMUM_BITS
-from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
-from tilec.ast_to_tile.python_object import plain
-from tilec.ast_to_tile.records import construct_record, replaced
+from tilec.ast_to_tile.operations.convert import construct
 from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, body_of, read
 from tilec.ast_to_tile.static_calls import STATIC_CALLS, named_static_function
-from tilec.ast_to_tile.structured_value import is_static
 from tilec.ast_to_tile.tracer import Returned, Tracer, expression
-from tilec.ast_to_tile.values import ContextManager, KernelValue, LocalFunction, Method, Record, describe, function_name
+from tilec.ast_to_tile.values.closures import scope_of
+from tilec.ast_to_tile.values.frame import MAXIMUM_DEPTH, Frame
+from tilec.ast_to_tile.values.python_object import plain
+from tilec.ast_to_tile.values.records import construct_record, replaced
+from tilec.ast_to_tile.values.structured_value import is_static
+from tilec.ast_to_tile.values.values import (
+    ContextManager,
+    KernelValue,
+    LocalFunction,
+    Method,
+    Record,
+    describe,
+    function_name,
+)
 from tilec.errors import TileRecursionError, TileTypeError, TileValueError
-from tilec.language import arith, debug
 from tilec.language.datatypes import DType
+from tilec.language.operations import arith, debug
 
 
 @expression(ast.Call)

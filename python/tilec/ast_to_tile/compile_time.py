@@ -12,13 +12,13 @@ from collections.abc import Callable
 from types import CodeType
 from typing import TYPE_CHECKING, Any
 
-from tilec.ast_to_tile.liveness import assigned
-from tilec.ast_to_tile.symbols import call_at_compile_time, from_python, to_python
-from tilec.ast_to_tile.values import KernelValue, function_name
+from tilec.ast_to_tile.control_flow.liveness import assigned
+from tilec.ast_to_tile.values.symbols import call_at_compile_time, from_python, to_python
+from tilec.ast_to_tile.values.values import KernelValue, function_name
 from tilec.errors import StaticException, TilecError, TileStaticEvalError, TileSyntaxError, TileTypeError
-from tilec.language import arith, bitwise, comparison, control
 from tilec.language.datatypes import DType
 from tilec.language.kernel_function import compile_time_calls
+from tilec.language.operations import arith, bitwise, comparison, control
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer

@@ -6,8 +6,8 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeAlias
 
-from tilec.ast_to_tile.constant_value import replacement, stored
-from tilec.ast_to_tile.values import KernelValue, Shape, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values.constant_value import replacement, stored
+from tilec.ast_to_tile.values.values import KernelValue, Shape, Tile, TypedConstant, describe
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.fields import MANY_RUNS, run_lengths

@@ -6,7 +6,11 @@ from collections.abc import Iterator
 from types import SimpleNamespace
 from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functions of its op group)
+from tilec.ast_to_tile import statements  # noqa: F401  (each module registers the functions of its op group)
+from tilec.ast_to_tile.calls import call, closure
+from tilec.ast_to_tile.control_flow.token_order import order_memory
+from tilec.ast_to_tile.emitter import Emitter, pointer_type, tile_type
+from tilec.ast_to_tile.operations import (  # noqa: F401  (each module registers the functions of its op group)
     arange,
     arith,
     atomic,
@@ -27,17 +31,13 @@ from tilec.ast_to_tile import (  # noqa: F401  (each module registers the functi
     scan,
     shape,
     sparse_access,
-    statements,
     view,
 )
-from tilec.ast_to_tile.array_values import ArrayList, array_value
-from tilec.ast_to_tile.calls import call, closure
-from tilec.ast_to_tile.emitter import Emitter, pointer_type, tile_type
-from tilec.ast_to_tile.frame import Frame
 from tilec.ast_to_tile.source import read
-from tilec.ast_to_tile.token_order import order_memory
 from tilec.ast_to_tile.tracer import Returned, Tracer
-from tilec.ast_to_tile.values import KernelValue, Record, Tile
+from tilec.ast_to_tile.values.array_values import ArrayList, array_value
+from tilec.ast_to_tile.values.frame import Frame
+from tilec.ast_to_tile.values.values import KernelValue, Record, Tile
 from tilec.ast_to_tile.verify import verify
 from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir

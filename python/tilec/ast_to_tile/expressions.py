@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Sequence
 
-from tilec.ast_to_tile.attributes import attribute, element
-from tilec.ast_to_tile.closures import define
-from tilec.ast_to_tile.conditional import and_then
+from tilec.ast_to_tile.control_flow.conditional import and_then
 from tilec.ast_to_tile.operators import conjunction, contained, identical, negation, operate, unary
 from tilec.ast_to_tile.tracer import Tracer, expression
-from tilec.ast_to_tile.value_text import concatenated, formatted, text_of
-from tilec.ast_to_tile.values import KernelValue, Text, Tile, describe
+from tilec.ast_to_tile.values.attributes import attribute, element
+from tilec.ast_to_tile.values.closures import define
+from tilec.ast_to_tile.values.value_text import concatenated, formatted, text_of
+from tilec.ast_to_tile.values.values import KernelValue, Text, Tile, describe
 from tilec.errors import TileSyntaxError, TileTypeError
 
 # The name of each binary operation.

@@ -9,8 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from tilec.ast_to_tile.constant_value import stored
-from tilec.ast_to_tile.values import Number, TypedConstant
+from tilec.ast_to_tile.values.constant_value import stored
+from tilec.ast_to_tile.values.values import Number, TypedConstant
 from tilec.errors import TileTypeError, TileValueError
 from tilec.language import datatypes
 from tilec.language.datatypes import DType

@@ -6,15 +6,15 @@ import operator
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from tilec.ast_to_tile.arith import as_signed_number, binary, invert, negate
-from tilec.ast_to_tile.attributes import element
+from tilec.ast_to_tile.control_flow.merge import same
 from tilec.ast_to_tile.fold import COMPARISONS
-from tilec.ast_to_tile.merge import same
-from tilec.ast_to_tile.mma import matmul
-from tilec.ast_to_tile.records import is_generated, special_method
-from tilec.ast_to_tile.structured_value import is_static
-from tilec.ast_to_tile.value_text import concatenated
-from tilec.ast_to_tile.values import KernelValue, Record, Text, Tile, TypedConstant, describe, is_tile_like
+from tilec.ast_to_tile.operations.arith import as_signed_number, binary, invert, negate
+from tilec.ast_to_tile.operations.mma import matmul
+from tilec.ast_to_tile.values.attributes import element
+from tilec.ast_to_tile.values.records import is_generated, special_method
+from tilec.ast_to_tile.values.structured_value import is_static
+from tilec.ast_to_tile.values.value_text import concatenated
+from tilec.ast_to_tile.values.values import KernelValue, Record, Text, Tile, TypedConstant, describe, is_tile_like
 from tilec.errors import TileTypeError, TileValueError
 
 if TYPE_CHECKING:

@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable, Mapping
 from typing import TypeVar
 
-from tilec.ast_to_tile.values import KernelValue
+from tilec.ast_to_tile.values.values import KernelValue
 from tilec.dialect.rule_table import RuleTable
 
 Handler = Callable[..., KernelValue]

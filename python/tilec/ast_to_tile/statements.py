@@ -6,15 +6,15 @@ import ast
 from collections.abc import Sequence
 
 from tilec.ast_to_tile.assignment import bind, update_element
-from tilec.ast_to_tile.closures import define, freeze
-from tilec.ast_to_tile.contexts import left
+from tilec.ast_to_tile.control_flow.contexts import left
+from tilec.ast_to_tile.control_flow.loops import jump
+from tilec.ast_to_tile.control_flow.return_exits import leave_loop
 from tilec.ast_to_tile.expressions import BINARY
-from tilec.ast_to_tile.loops import jump
 from tilec.ast_to_tile.operators import operate
-from tilec.ast_to_tile.return_exits import leave_loop
 from tilec.ast_to_tile.static_calls import raise_static_exception
 from tilec.ast_to_tile.tracer import Flow, Left, Loop, Returned, Tracer, statement
-from tilec.ast_to_tile.values import KernelValue
+from tilec.ast_to_tile.values.closures import define, freeze
+from tilec.ast_to_tile.values.values import KernelValue
 from tilec.errors import TileSyntaxError, TileTypeError
 
 Rest = Sequence[ast.stmt]

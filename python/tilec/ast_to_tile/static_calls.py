@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 
 from tilec.ast_to_tile.arguments import known
 from tilec.ast_to_tile.compile_time import evaluate_python, static_value
-from tilec.ast_to_tile.structured_value import is_static
-from tilec.ast_to_tile.values import KernelValue, describe, function_name
+from tilec.ast_to_tile.values.structured_value import is_static
+from tilec.ast_to_tile.values.values import KernelValue, describe, function_name
 from tilec.errors import StaticException, TileStaticAssertionError, TileSyntaxError, TileTypeError
-from tilec.language import control as language
+from tilec.language.operations import control as language
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer

@@ -14,12 +14,22 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
-from tilec.ast_to_tile.convert import to_dtype
 from tilec.ast_to_tile.emitter import Emitter
-from tilec.ast_to_tile.frame import Frame
-from tilec.ast_to_tile.reduction_body import refuse_nested_block
+from tilec.ast_to_tile.operations.convert import to_dtype
+from tilec.ast_to_tile.operations.reduction_body import refuse_nested_block
 from tilec.ast_to_tile.unsupported import reject_expression, reject_statement
-from tilec.ast_to_tile.values import Array, KernelValue, Method, Range, Record, Tile, TypedConstant, View, describe
+from tilec.ast_to_tile.values.frame import Frame
+from tilec.ast_to_tile.values.values import (
+    Array,
+    KernelValue,
+    Method,
+    Range,
+    Record,
+    Tile,
+    TypedConstant,
+    View,
+    describe,
+)
 from tilec.dialect.mlir import ir
 from tilec.dialect.rule_table import RuleTable
 from tilec.errors import CompileError, SourceLocation, TileTypeError, TileValueError

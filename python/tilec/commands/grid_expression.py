@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from tilec.errors import UsageError
-from tilec.language.arith import cdiv
+from tilec.language.operations.arith import cdiv
 from tilec.runtime.arrays import is_array
 
 _OPERATORS: dict[type[ast.operator], Callable[[int, int], int]] = {

@@ -98,7 +98,7 @@ def run(arguments: argparse.Namespace) -> None:
     if version is None:
         content = passes.text(module, arguments.generic, arguments.locations).encode()
     else:
-        from tilec.dialect.bytecode.writer import write_module
+        from tilec.dialect.bytecode.writing.writer import write_module
 
         content = write_module(module, version, arguments.file)
     if arguments.json:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import registers_per_thread, whole_warpgroups
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.errors import SourceLocation

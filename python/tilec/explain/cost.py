@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.claims import TryCancelOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.claims import TryCancelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, cycles_of, loops_of, timeline_cycles

@@ -9,9 +9,9 @@ from typing import Any
 
 from tilec.dialect.location import parts
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.channel import PutBeginOp
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import StoreSharedOp
+from tilec.dialect.tile_gpu.operations.channel import PutBeginOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_named
 from tilec.lowering.gpu.memory.memory_regions import MemoryRegion, memory_regions

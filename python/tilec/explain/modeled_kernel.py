@@ -9,11 +9,11 @@ from math import ceil, prod
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES
-from tilec.dialect.tile_gpu.copy import CopyGlobalOp
 from tilec.dialect.tile_gpu.interface import Category, interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.matrix import DotOp, MmaSyncOp
-from tilec.dialect.tile_gpu.view import LoadGlobalOp, StoreGlobalOp
+from tilec.dialect.tile_gpu.operations.copy import CopyGlobalOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import DotOp, MmaSyncOp
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, StoreGlobalOp
 from tilec.dialect.walk import operations_inside, users_of
 from tilec.errors import SourceLocation
 from tilec.explain.cost import epilogue_overlap

@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterable, Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, GLOBAL_STORES, MULTIPLIES, TMA_LOADS
 from tilec.dialect.tile_gpu.interface import Category, Interface, Memory, interface_of
-from tilec.dialect.tile_gpu.kernel import KernelOp
-from tilec.dialect.tile_gpu.memory import StoreSharedOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import operations_named, terminator_of

@@ -9,7 +9,7 @@ from itertools import groupby
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from tilec.dialect.tile_gpu.kernel import RolesOp
+from tilec.dialect.tile_gpu.operations.kernel import RolesOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation, UsageError
 from tilec.explain.machine_code import MachineLine

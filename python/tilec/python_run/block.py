@@ -15,16 +15,16 @@ import numpy as np
 from tilec.ast_to_tile.arguments import constant_int
 from tilec.ast_to_tile.builtins import BUILTINS
 from tilec.ast_to_tile.calls import call, closure
-from tilec.ast_to_tile.constant_value import stored
+from tilec.ast_to_tile.control_flow.loops import loop_bounds
+from tilec.ast_to_tile.control_flow.merge import carry, lower, rebuild
 from tilec.ast_to_tile.entry import make_entry, parameter_values
-from tilec.ast_to_tile.frame import MAXIMUM_DEPTH, Frame
-from tilec.ast_to_tile.loops import loop_bounds
-from tilec.ast_to_tile.merge import carry, lower, rebuild
-from tilec.ast_to_tile.python_object import plain as constant
 from tilec.ast_to_tile.registry import HANDLERS
 from tilec.ast_to_tile.source import Source, read
 from tilec.ast_to_tile.tracer import Tracer
-from tilec.ast_to_tile.values import (
+from tilec.ast_to_tile.values.constant_value import stored
+from tilec.ast_to_tile.values.frame import MAXIMUM_DEPTH, Frame
+from tilec.ast_to_tile.values.python_object import plain as constant
+from tilec.ast_to_tile.values.values import (
     KernelValue,
     LocalFunction,
     Range,
@@ -35,9 +35,9 @@ from tilec.ast_to_tile.values import (
 )
 from tilec.dialect.mlir import ir
 from tilec.errors import TileRecursionError, TileStaticAssertionError
-from tilec.language import control, debug
 from tilec.language.datatypes import DType
 from tilec.language.kernel import Kernel
+from tilec.language.operations import control, debug
 from tilec.python_run.functions import called_functions, is_rewritten, is_user_function, rewritten_function
 from tilec.python_run.host_value import HostValue
 from tilec.python_run.structures import changed

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from tilec.ast_to_tile.values import Range, Tile, TypedConstant, describe
+from tilec.ast_to_tile.values.values import Range, Tile, TypedConstant, describe
 
 if TYPE_CHECKING:
     from tilec.python_run.block import BlockRun

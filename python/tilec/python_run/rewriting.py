@@ -15,7 +15,7 @@ import ast
 from collections.abc import Callable, Sequence
 from typing import TypeVar
 
-from tilec.ast_to_tile.liveness import assigned
+from tilec.ast_to_tile.control_flow.liveness import assigned
 
 Node = TypeVar("Node", bound=ast.AST)
 

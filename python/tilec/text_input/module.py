@@ -6,14 +6,14 @@ from pathlib import Path
 
 from tilec.diagnostics.mlir_diagnostics import source_location, verification_error
 from tilec.diagnostics.user_traceback import public
-from tilec.dialect.assembly.limits import check_limits
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.assembly.reader import is_tile_assembly, read_module
-from tilec.dialect.assembly.source import remember
-from tilec.dialect.bytecode.reader import read_module as read_bytecode
+from tilec.dialect.assembly.tokens.limits import check_limits
+from tilec.dialect.assembly.tokens.source import remember
+from tilec.dialect.bytecode.reading.reader import read_module as read_bytecode
 from tilec.dialect.bytecode.tags import is_bytecode
 from tilec.dialect.bytecode.version import NEWEST, Version
-from tilec.dialect.bytecode.writer import write_module
+from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.dialect.cuda_tile.warnings import hint_warnings, slip_warnings
 from tilec.dialect.mlir import context, ir
 from tilec.errors import CompilerWarning, InputError, Note, UsageError, VerificationError

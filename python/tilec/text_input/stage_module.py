@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 
 from tilec.diagnostics.mlir_diagnostics import verification_error
-from tilec.dialect.assembly.limits import check_limits
-from tilec.dialect.assembly.source import remember
+from tilec.dialect.assembly.tokens.limits import check_limits
+from tilec.dialect.assembly.tokens.source import remember
 from tilec.dialect.location import UNNAMED
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.stage_assembly.printer import print_stage
 from tilec.dialect.stage_assembly.reader import read_stage
 from tilec.dialect.tile_gpu.ids import number_operations
-from tilec.dialect.tile_gpu.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.process.recursion_limit import deep_recursion
 
 # The generic form of an operation of tile_gpu or ptx. MLIR parses a text that contains it.

@@ -12,7 +12,7 @@ from random_operands import Values
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, FLOATS, INTEGERS, NUMBERS
-from tilec.dialect.cuda_tile.mma import ACCUMULATORS, SCALED_ELEMENTS
+from tilec.dialect.cuda_tile.operations.mma import ACCUMULATORS, SCALED_ELEMENTS
 from tilec.dialect.cuda_tile.types import GatherScatterViewType, PartitionViewType, TokenType
 from tilec.dialect.fields import MIXED, ONE, OPTIONAL, TypeVariable, ValueField
 from tilec.dialect.mlir import ir

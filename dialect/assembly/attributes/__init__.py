@@ -1,0 +1,1 @@
+"""Attributes and locations of operations as text, in both directions."""

@@ -1,0 +1,1 @@
+"""From the sections of bytecode to a module of `cuda_tile`."""

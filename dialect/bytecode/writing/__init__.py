@@ -1,0 +1,1 @@
+"""From a module of `cuda_tile` to the sections of bytecode."""

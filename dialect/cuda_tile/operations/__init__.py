@@ -1,0 +1,1 @@
+"""The operations of `cuda_tile`, by group."""

@@ -1,0 +1,1 @@
+"""The operations of `tile_gpu`, by group."""

@@ -1,0 +1,1 @@
+"""Builds the operations of each language function."""

@@ -1,0 +1,24 @@
+"""Builds `ct.arange`: iota, multiplied by the step, plus the start."""
+
+from __future__ import annotations
+
+from tilec.ast_to_tile import arguments
+from tilec.ast_to_tile.emitter import Emitter
+from tilec.ast_to_tile.operations.arith import binary
+from tilec.ast_to_tile.operations.convert import to_dtype
+from tilec.ast_to_tile.operations.shape import iota
+from tilec.ast_to_tile.registry import implements
+from tilec.ast_to_tile.values.values import KernelValue, Tile
+from tilec.language.operations import shape as language
+
+
+@implements(language.arange)
+def _arange(emitter: Emitter, size: KernelValue, dtype: KernelValue, start: KernelValue, step: KernelValue) -> Tile:
+    element = arguments.dtype(dtype)
+    (extent,) = arguments.shape(arguments.constant_int(size, "size"), "size")
+    values = to_dtype(emitter, iota(emitter, extent), element)
+    if arguments.known(step) != 1:
+        values = binary(emitter, "mul", values, to_dtype(emitter, arguments.tile_like(step, "step"), element))
+    if arguments.known(start) != 0:
+        values = binary(emitter, "add", values, to_dtype(emitter, arguments.tile_like(start, "start"), element))
+    return values

@@ -1,0 +1,1 @@
+"""The language functions that kernels call, by group: signatures and docstrings."""
