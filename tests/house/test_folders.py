@@ -1,4 +1,4 @@
-"""Folders of lowering/ have one subject each: a docstring that says which, and few files."""
+"""Folders of the package have one subject each: a docstring that says which, and few files."""
 
 from __future__ import annotations
 
@@ -9,12 +9,17 @@ import pytest
 
 import tilec
 
-LOWERING = Path(tilec.__file__).parent / "lowering"
+PACKAGE = Path(tilec.__file__).parent
 MOST_FILES = 25
-FOLDERS = sorted(path.parent for path in (LOWERING.resolve()).rglob("__init__.py"))
+# `rglob` follows no links, which an editable installation may have.
+FOLDERS = {
+    path.parent.relative_to(top.parent).as_posix(): path.parent
+    for top in ((PACKAGE / name).resolve() for name in ("ast_to_tile", "dialect", "language", "lowering"))
+    for path in sorted(top.rglob("__init__.py"))
+}
 
 
-@pytest.mark.parametrize("folder", FOLDERS, ids=lambda folder: folder.relative_to(LOWERING.resolve()).as_posix())
+@pytest.mark.parametrize("folder", FOLDERS.values(), ids=FOLDERS)
 def test_folder_has_a_docstring_and_few_files(folder: Path) -> None:
     assert ast.get_docstring(ast.parse((folder / "__init__.py").read_text()))
     files = [path.name for path in folder.iterdir() if path.is_file()]
