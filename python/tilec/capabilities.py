@@ -76,7 +76,7 @@ _PUBLIC_NAMES = {
     "_memory_model": ("tilec.language.modes",),
     "_numeric_semantics": ("tilec.language.modes",),
     # All functions of kernels.
-    "_stub": tuple(f"tilec.language.{group}" for group in (
+    "_stub": tuple(f"tilec.language.operations.{group}" for group in (
         "arith", "atomic", "bitwise", "comparison", "control", "convert", "debug", "grid_dependency", "math", "memory",
         "mma", "reduce", "scan", "shape", "view",
     )),
