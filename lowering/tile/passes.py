@@ -62,6 +62,11 @@ class TileFacts:
     divides_depth: bool = False
     shared_bytes: int = _SHARED_BYTES
 
+    @property
+    def ring_bytes(self) -> int:
+        """The shared memory of a block beside a slice that is stored."""
+        return self.shared_bytes - self.slice_bytes
+
 
 # The facts that hold for any kernel.
 UNKNOWN = TileFacts()
@@ -146,7 +151,7 @@ PASSES: dict[str, TilePass] = {
     "divide-depth": TilePass(
         "divide the depth of multiplies whose operands leave no room for a ring of loads",
         divide_depth,
-        "facts.shared_bytes",
+        "facts.ring_bytes",
         "divides_depth",
     ),
     "compare-positions": TilePass(

@@ -46,7 +46,6 @@ def test_remark_about_short_sums_names_both_types():
             "extent 1 is not known to be a multiple of 96 bytes, the 128 elements that",
         ),
         ("u8[?,96] align 32", (64, 32, 64), "TMA unpacks groups of 128 elements, a row of the tile has 64"),
-        ("u8[?,96] align 32", (512, 16, 128), "tile extent 512 is more than 256"),
         ("u8[?,96] align 32", (16, 16, 128), "mma.sync has no f6E2M3FN operands"),
     ],
 )

@@ -86,11 +86,11 @@ def swizzle_of_map(op: ir.OpView) -> str | None:
 def _boxes_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy through a map without kind, or None."""
     box, buffer, parts = list(op.map.owner.box), op.buffer.type, loaded_parts(op)
-    if (
-        _scatters(op)
-        or op.map.owner.kind is not None
-        or math.prod(buffer.shape) == math.prod(box) * _panels(op) * parts
-    ):
+    if _scatters(op) or op.map.owner.kind is not None:
+        return None
+    boxes = row_boxes(op)
+    is_highest = boxes == 1 or box[outermost_wide(box)] == _HIGHEST_BOX
+    if boxes and is_highest and math.prod(buffer.shape) == math.prod(box) * _panels(op) * parts * boxes:
         return None
     of_each = f" of each of {parts} CTAs" if parts > 1 else ""
     return f"expected a buffer of whole boxes {box}{of_each}, but got {buffer.spelled()}"
@@ -105,6 +105,20 @@ def loaded_parts(op: ir.OpView) -> int:
     if not getattr(op, "multicast", False):
         return 1
     return _CTAS_OF_A_PAIR if op.channel.owner.across == PAIR else kernel_around(op).cluster_ctas
+
+
+def row_boxes(op: ir.OpView) -> int:
+    """The number of boxes of a copy behind each other, of the rows that one CTA copies: several if a box has not all.
+
+    They follow each other along the outermost dimension of the box that has several elements.
+    """
+    rows = math.prod(op.buffer.type.shape) // (_panels(op) * loaded_parts(op))
+    return rows // math.prod(op.map.owner.box)
+
+
+def outermost_wide(box: Sequence[int]) -> int:
+    """The outermost dimension of a box with several elements; the innermost if there is none."""
+    return max((dimension for dimension, extent in enumerate(box) if extent > 1), default=0)
 
 
 def _panels(op: ir.OpView) -> int:
@@ -166,6 +180,8 @@ def slices_of_kind(op: "TmaLoadOp") -> str | None:
 
 
 _CTAS_OF_A_PAIR = 2
+# The most elements of a box along a dimension (PTX ISA 5.5.3, the limit of boxDim of the CUDA driver).
+_HIGHEST_BOX = 256
 # The rows after which every swizzle repeats (PTX ISA 5.5.7).
 _PATTERN_ROWS = 8
 
@@ -198,7 +214,7 @@ class TmaLoadOp(Operation, name="tma_load"):
     tensor. Through one of a kind along W, the pixels of one row of the images, and `halo` more of them. With
     `multicast` each CTA of the cluster, or of the pair, copies the part of its rank to the buffers of all of them: the
     box at its own `coordinates`, to rows rank * rows / CTAs on. With a `condition`, which is equal in all CTAs,
-    `coordinates` are those of the first part, and each part starts a box after the one before it `along` a coordinate;
+    `coordinates` are those of the first part, and each part starts where the one before it ends `along` a coordinate;
     where it is false, each CTA copies all parts to its own buffer.
     """
 

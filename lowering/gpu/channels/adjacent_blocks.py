@@ -204,7 +204,8 @@ def _shared_load(load: TmaLoadOp, neighbours: _Neighbours) -> _SharedLoad:
     divided = None if load.map.owner.kind is not None else part_box(load, _PAIR)
     if divided is None:
         raise _NotSharedError("the rows of a tile cannot be divided")
-    return _SharedLoad(load, *divided, tuple(scalars))
+    box, along, _ = divided
+    return _SharedLoad(load, box, along, tuple(scalars))
 
 
 # ---- rewriting

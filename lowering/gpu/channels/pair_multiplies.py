@@ -80,8 +80,8 @@ def _multicast_factors(kernel: KernelOp, channels: list[MakeChannelOp], equal: E
         parts = [part_box(load, CTAS_OF_A_PAIR) if loads_alike(load, equal) else None for load in loads]
         for load, part in zip(loads, parts, strict=True):
             if part is not None and None not in parts:
-                box, coordinate = part
-                load_part(kernel, load, box, coordinate, box[coordinate], CTAS_OF_A_PAIR)
+                box, coordinate, rows = part
+                load_part(kernel, load, box, coordinate, rows, CTAS_OF_A_PAIR)
                 load.operation.attributes["multicast"] = ir.UnitAttr.get()
 
 

@@ -7,7 +7,7 @@ import math
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import MakeChannelOp
 from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, KernelOp
-from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp, outermost_wide, row_boxes
 from tilec.dialect.walk import users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.equal_values import EqualValues
@@ -29,14 +29,18 @@ def loads_alike(load: ir.OpView, equal: EqualValues) -> bool:
     return equal.runs_alike(load.operation) and all(map(equal.has, load.coordinates))
 
 
-def part_box(load: TmaLoadOp, ctas: int) -> tuple[list[int], int] | None:
-    """The box of the rows of one CTA, and the outermost coordinate along them; None if they cannot be divided."""
-    box = list(load.map.owner.box)
-    wide = [number for number in range(1, len(box)) if box[number] > 1]
-    if not wide or box[wide[-1]] % ctas or math.prod(box[1:]) // ctas % _PATTERN_ROWS:
+def part_box(load: TmaLoadOp, ctas: int) -> tuple[list[int], int, int] | None:
+    """The box of the rows of one CTA, the outermost coordinate along them, and their number along it.
+
+    None if they cannot be divided.
+    """
+    box, boxes = list(load.map.owner.box), row_boxes(load)
+    along = outermost_wide(box)
+    if along == 0 or box[along] * boxes % ctas or math.prod(box[1:]) * boxes // ctas % _PATTERN_ROWS:
         return None
-    box[wide[-1]] //= ctas
-    return box, wide[-1]
+    rows = box[along] * boxes // ctas
+    box[along] = min(box[along], rows)
+    return box, along, rows
 
 
 def load_part(kernel: KernelOp, load: TmaLoadOp, box: list[int], coordinate: int, step: int, parts: int) -> None:

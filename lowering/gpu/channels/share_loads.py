@@ -62,7 +62,7 @@ def _multicast(kernel: KernelOp, channel: MakeChannelOp, equal: EqualValues) -> 
         parts = [part for load in loads if loads_alike(load, equal) and (part := part_box(load, kernel.ctas))]
         if not loads or len(parts) < len(loads):
             continue
-        for load, (box, coordinate) in zip(loads, parts, strict=True):
-            load_part(kernel, load, box, coordinate, box[coordinate], kernel.ctas)
+        for load, (box, coordinate, rows) in zip(loads, parts, strict=True):
+            load_part(kernel, load, box, coordinate, rows, kernel.ctas)
             load.operation.attributes["multicast"] = ir.UnitAttr.get()
         channel.operation.attributes["across"] = ir.StringAttr.get(CLUSTER)

@@ -72,9 +72,10 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
         return False
     known = role_operations(operations_in(kernel.body.blocks[0]))
     roles = roles_of(known)
-    if len(roles) == 1 or roles[1:] == [LOAD] and not any(op.name in TMA_LOADS for op in operations_inside(kernel)):
+    if len(roles) == 1 or roles[1:] == [LOAD] and not any(op.name in TMA_LOADS for op in operations):
         context.remarks += _remarks_of_one_role(kernel)
-        return False
+        if len(roles) > 1 or not _multiplies_beside_threads(kernel):
+            return False
     *body, end = known
     common = _common(body)
     work = [op for op in body if op not in common]
@@ -176,6 +177,11 @@ def _warps_of(role: str, kernel: KernelOp) -> int:
     if role in COMPUTE_ROLES:
         return kernel.warps
     return COPY_WARPS if role == COPY else 1
+
+
+def _multiplies_beside_threads(kernel: KernelOp) -> bool:
+    """Whether a loop has wgmma, which multiplies while the only role stores the operands of the next iteration."""
+    return any(is_repeated(op.operation) for op in operations_named(kernel, (WgmmaOp.OPERATION_NAME,)))
 
 
 def _remarks_of_one_role(kernel: KernelOp) -> list[Remark]:

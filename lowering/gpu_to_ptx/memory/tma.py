@@ -17,6 +17,8 @@ from tilec.dialect.tile_gpu.operations.tma import (
     TmaPrefetchOp,
     TmaStoreOp,
     loaded_parts,
+    outermost_wide,
+    row_boxes,
 )
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
@@ -51,7 +53,7 @@ def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
 
 
 def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
-    """The address and box coordinates of each panel of a buffer."""
+    """The address and box coordinates of each box of a buffer: of each panel, and of its rows beyond a box."""
     coordinates = [lowering.scalar(value) for value in operation.opview.coordinates]
     base = _part_address(lowering, operation, buffer)
     if is_scale_layout(buffer.type.layout):
@@ -71,7 +73,15 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
         step = 0 if "slices" in operation.attributes else operation.opview.map.owner.box[0]
         inner = lowering.plus(coordinates[0], panel * step)
         panels.append((address, [inner, *coordinates[1:]]))
-    return panels
+    if operation.opview.map.owner.kind is not None:
+        return panels
+    box = list(operation.opview.map.owner.box)
+    along, box_bytes = outermost_wide(box), math.prod(box[1:]) * layout.row_bytes
+    parts = [
+        _part(lowering, panels, along, number * box[along], number * box_bytes)
+        for number in range(row_boxes(operation.opview))
+    ]
+    return [copy for part in parts for copy in part]
 
 
 def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> ir.Value:
@@ -154,7 +164,8 @@ def _copies(lowering: Lowering, operation: ir.Operation) -> Iterator[tuple[ir.Va
     if op.condition is None or op.along is None:
         yield from panels
         return
-    step, size_bytes = op.map.owner.box[op.along], shared_layout(op.buffer.type).panel_stride_bytes // lowering.ctas
+    step = op.map.owner.box[op.along] * row_boxes(op)
+    size_bytes = shared_layout(op.buffer.type).panel_stride_bytes // lowering.ctas
     parts = [_part(lowering, panels, op.along, part * step, part * size_bytes) for part in range(lowering.ctas)]
     issued = [_issues_part(lowering, op, part) for part in range(lowering.ctas)]
     for copies, issues in zip(parts, issued, strict=True):
@@ -337,6 +348,7 @@ def _position(
     """The position of a row of the buffer in the outer dimensions of the tensor; `has_row`, and the tensor has it."""
     position, below = [], 1
     extents, box = list(op.map.owner.extents), list(op.map.owner.box)
+    box[outermost_wide(box)] *= row_boxes(op)
     for extent, size, start in zip(extents[1:], box[1:], coordinates[1:], strict=True):
         offset = lowering.compute(f"shr.u32 $0, $1, {below.bit_length() - 1};", "i32", row) if below > 1 else row
         below *= size

@@ -81,25 +81,25 @@ class _Multiply:
         return [op.operation for op in (self.op, *itertools.chain.from_iterable(behind))]
 
 
-def divide_depth(module: ir.Module, shared_bytes: int) -> None:
-    """Changes a module in place so that rings of its loads have several slots in the shared memory of a block."""
+def divide_depth(module: ir.Module, ring_bytes: int) -> None:
+    """Changes a module in place so that rings of its loads have several slots in the shared memory for them."""
     blocks = defaultdict[ir.Block, list[_Multiply]](list)
     for op in operations_named(module, DIVISIBLE_MULTIPLIES):
         multiply = _multiply(op)
         if multiply is not None:
             blocks[op.operation.block].append(multiply)
     for block, multiplies in blocks.items():
-        parts = _parts(multiplies, _FEWEST_SLOTS, shared_bytes)
+        parts = _parts(multiplies, _FEWEST_SLOTS, ring_bytes)
         if parts > 1 and _only_multiplies(block, multiplies, parts):
             _divide_loop(block.owner.opview, multiplies, parts)
             continue
         for multiply in filter(_uses_alone, multiplies):
-            parts = _parts([multiply], _FEWEST_SLOTS_INSIDE, shared_bytes)
+            parts = _parts([multiply], _FEWEST_SLOTS_INSIDE, ring_bytes)
             if parts > 1:
                 _divide(multiply, parts)
 
 
-def _parts(multiplies: Sequence[_Multiply], fewest_slots: int, shared_bytes: int) -> int:
+def _parts(multiplies: Sequence[_Multiply], fewest_slots: int, ring_bytes: int) -> int:
     """The parts of the depth of multiplies that share memory; 1 if a ring of whole tiles has enough slots."""
     loads = {operand.load.operation: operand.load for each in multiplies for operand in each.operands}
     slot_bytes = sum(_bits(load.tile.type) for load in loads.values()) // _BITS_PER_BYTE
@@ -107,8 +107,8 @@ def _parts(multiplies: Sequence[_Multiply], fewest_slots: int, shared_bytes: int
     # Narrower rows, which take more copies, are for rings that whole rows leave too short.
     for row_bits, slots in ((_ROW_BITS, _SLOTS), (_HALF_ROW_BITS, fewest_slots)):
         most = min(each.most_parts(row_bits) for each in multiplies)
-        if shared_bytes * parts // slot_bytes < fewest_slots:
-            while 2 * parts <= most and shared_bytes * parts // slot_bytes < slots:
+        if ring_bytes * parts // slot_bytes < fewest_slots:
+            while 2 * parts <= most and ring_bytes * parts // slot_bytes < slots:
                 parts *= 2
     return parts
 

@@ -11,8 +11,8 @@ from tilec.dialect.tilex.packed_type import PackedViewType
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_maker, tensor_strides
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, address_reason
-from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK
+from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, address_reason, rows_reason
+from tilec.lowering.tma.rules import MAX_RANK
 from tilec.lowering.tma.tensor_map import PADDED_GROUP
 
 # The element of the map by the bits of the elements in memory.
@@ -36,9 +36,7 @@ def packed_map_for(load: ir.OpView, bits: int, target: Target) -> TensorMap | st
     *outer, row = tile_shape(view, bits)
     if row % PADDED_GROUP:
         return f"TMA unpacks groups of {PADDED_GROUP} elements, a row of the tile has {row}"
-    if any(extent > MAX_BOX for extent in outer):
-        return f"tile extent {max(outer)} is more than {MAX_BOX}"
-    reason = _alignment_reason(tensor, inner, bits) or address_reason(tensor, type, inner, _BYTE)
+    reason = rows_reason(outer) or _alignment_reason(tensor, inner, bits) or address_reason(tensor, type, inner, _BYTE)
     if reason is not None:
         return reason
     last = type.rank - 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.cuda_tile.types import StridedViewType
@@ -138,12 +138,24 @@ def _shape_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:
     row_bytes = type.tile_shape[contiguous] * bits // 8
     if row_bytes % ALIGNMENT_BYTES:
         return f"a row of the tile has {row_bytes} bytes, not a multiple of {ALIGNMENT_BYTES}"
-    for k, extent in enumerate(type.tile_shape):
-        if k != contiguous and extent > MAX_BOX:
-            return f"tile extent {extent} is more than {MAX_BOX}"
+    reason = rows_reason([extent for k, extent in enumerate(type.tile_shape) if k != contiguous])
+    if reason is not None:
+        return reason
     if row_bytes < 32 and type.tile_shape[contiguous] > MAX_BOX:
         return f"tile extent {type.tile_shape[contiguous]} is more than {MAX_BOX}"
     return None
+
+
+def rows_reason(extents: Sequence[int]) -> str | None:
+    """Why boxes cannot divide the rows of a tile, or None; `extents` are those of all dimensions but that of a row.
+
+    Boxes follow each other along the outermost dimension of several rows, which fill the buffer in this order.
+    """
+    several = [extent for extent in extents if extent > 1]
+    inside = max(several[1:], default=0)
+    if inside <= MAX_BOX:
+        return None
+    return f"tile extent {inside} is more than {MAX_BOX}, inside of a dimension of {several[0]}"
 
 
 def _step_reason(type: ir.Type, contiguous: int, bits: int) -> str | None:

@@ -82,6 +82,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     box = [1 if k == view.sparse_dimension else type.tile_shape[k] for k in map.order]
     widest = map.widest or MAX_BOX
     box[0] = min(box[0] // parts, widest) if row is None else row // element_bytes(type.element)
+    box[1:] = (min(extent, MAX_BOX) for extent in box[1:])
     dimensions = tuple(type.dim_map[k] for k in map.order)
     copied = map.order, dimensions, map.swizzle, map.element, map.truncated, map.fill
     slice, declarations = slice_under(map.view), conversion.declarations

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
@@ -125,10 +126,16 @@ def _prefetch(op: ir.OpView, conversion: Conversion) -> None:
         return
     view = conversion.tile_views[op.view]
     handle, start = declare_map(map, view, conversion), coordinates(map, view, op, offsets(view, op, conversion))
-    row, box = view.type.tile_shape[map.contiguous] // map.parts, handle.owner.box[0]
-    for first in range(0, row, box):
-        inner = emitter.binary("arith.addi", start[0], emitter.constant(start[0].type, first)) if first else start[0]
-        emitter.gpu(TmaPrefetchOp, [handle, [inner, *start[1:]]])
+    extents, box = [view.type.tile_shape[k] for k in map.order], list(handle.owner.box)
+    extents[0] //= map.parts
+    extents += [1] * (len(box) - len(extents))
+    for firsts in itertools.product(*(range(0, extent, size) for extent, size in zip(extents, box, strict=True))):
+        moved = [_plus(value, first) for value, first in zip(start, firsts, strict=True)]
+        emitter.gpu(TmaPrefetchOp, [handle, moved])
+
+
+def _plus(value: ir.Value, added: int) -> ir.Value:
+    return emitter.binary("arith.addi", value, emitter.constant(value.type, added)) if added else value
 
 
 @converts("store_view_tko", "tilex.store_im2col_tko", "tilex.store_packed_tko")
