@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.operations.channel import CLUSTER
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
-from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.gpu.channels.make_channels import with_channels
@@ -91,7 +91,8 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     name = symbol_name(kernel)
     types = [argument.type for argument in block.arguments]
     parameters = [(f"{name}_param_{number}", parameter_type(type)) for number, type in enumerate(types)]
-    parameters += [(f"{name}_param_{len(types) + number}", "tensor_map") for number in range(len(maps))]
+    kinds = ["tensor_map" if words_of(map) is None else "u64" for map in maps]
+    parameters += [(f"{name}_param_{len(types) + number}", kind) for number, kind in enumerate(kinds)]
     threads = LANES * warps
     location = named_location(kernel.operation)
     written = entry(

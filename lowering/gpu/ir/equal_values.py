@@ -6,7 +6,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalAddressOp
 from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
-from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp
 from tilec.dialect.walk import operations_inside, owner_of, terminator_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.enclosing import path_to
@@ -14,7 +14,7 @@ from tilec.lowering.gpu.ir.enclosing import path_to
 _PROGRAM_ID, _CLAIMED = ProgramIdOp.OPERATION_NAME, ClaimedBlockOp.OPERATION_NAME
 _EQUAL = (
     *(_PROGRAM_ID, NumProgramsOp.OPERATION_NAME, ClusterSizeOp.OPERATION_NAME),
-    *(GlobalAddressOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME, _CLAIMED),
+    *(GlobalAddressOp.OPERATION_NAME, ListWordOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME, _CLAIMED),
 )
 _EQUAL_DIALECTS = ("arith.", "math.", "scf.")
 # The operands of scf.for before the carried values.

@@ -14,7 +14,7 @@ from tilec.lowering.tile_to_gpu.access.index import index_constant, index_of, of
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
 from tilec.lowering.tile_to_gpu.access.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import address_of
-from tilec.lowering.tile_to_gpu.access.sliced_tensors import Slice, slice_of
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import Slice, list_item, slice_of
 from tilec.lowering.tile_to_gpu.conversion.conversion import (
     Conversion,
     TensorView,
@@ -41,6 +41,7 @@ def _make_tensor_view(op: ir.OpView, conversion: Conversion) -> None:
         type,
         op,
         _position(op, extents, conversion),
+        _item(op, conversion),
     )
     conversion.tensor_views[op.operation.results[0]] = view
 
@@ -53,6 +54,16 @@ def _position(op: ir.OpView, extents: Sequence[ir.Value], conversion: Conversion
     indices = [offset.index for offset in slice.offsets]
     made = [index if isinstance(index, int) else conversion.get(index) for index in indices]
     return position_of(slice, None if slice.dimension is None else extents[slice.dimension], made)
+
+
+def _item(op: ir.OpView, conversion: Conversion) -> ir.Value | None:
+    """The number of the array of a list that a tensor is, or is a slice of."""
+    item = list_item(op)
+    if item is None:
+        return None
+    return (
+        emitter.i32(item.index) if isinstance(item.index, int) else emitter.cast_integer(conversion.get(item.index), 32)
+    )
 
 
 def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversion: Conversion) -> tuple[ir.Value, ...]:
