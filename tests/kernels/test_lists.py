@@ -6,7 +6,8 @@ The elements around each array in memory are large numbers: no kernel reads them
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import numpy as np
 import pytest
@@ -17,8 +18,9 @@ from tilec.signature import Signature
 
 Const = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
-UNTOUCHED = 12345.0
+UNTOUCHED = 99
 TARGETS = ("sm_100a", "sm_90a")
+BOTH = {"cp.async.bulk.tensor.2d.shared", "cp.async.bulk.tensor.2d.global.shared"}
 # Rows, columns and depth of products: odd, of one row, empty in each dimension, and of whole tiles.
 PRODUCTS = ((130, 72, 100), (0, 64, 32), (1, 1, 1), (65, 129, 65), (64, 72, 0), (3, 0, 5), (64, 64, 64))
 
@@ -42,10 +44,11 @@ class Groups:
                 array[...] = values(array.shape)
 
     def check(self, expected: Sequence[np.ndarray]) -> None:
-        """Compares the arrays, and what is around them."""
+        """Compares the arrays, which are then overwritten, and what is around them."""
         for array, whole, values in zip(self.arrays, self.whole, expected, strict=True):
             np.testing.assert_array_equal(array, values)
-            assert np.count_nonzero(whole == UNTOUCHED) == whole.size - array.size
+            array[...] = UNTOUCHED
+            np.testing.assert_array_equal(whole, UNTOUCHED)
 
 
 def integers(seed: int = 0) -> Any:
@@ -53,13 +56,11 @@ def integers(seed: int = 0) -> Any:
     return lambda shape: random.integers(-3, 4, shape)
 
 
-def simulated(
-    kernel: Any, args: Sequence[Any], grid: int, target: str, seeds: Sequence[int] = (0, 1), **hints: Any
-) -> Any:
-    """The compiled kernel, after runs in the simulator for each seed and in the interpreter."""
-    compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), **hints)
-    for seed in seeds:
-        tilec.run(compiled, (grid,), args, backend="simulate", seed=seed)
+def simulated(kernel: Any, args: Sequence[Any], grid: Any, target: str, hints: Any = None) -> Any:
+    """The compiled kernel, after two runs in the simulator with different orders of the threads."""
+    compiled = ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), hints=hints or {})
+    for seed in range(2):
+        tilec.run(compiled, grid, args, backend="simulate", seed=seed)
     return compiled
 
 
@@ -90,7 +91,201 @@ def test_grouped_product(target: str) -> None:
     c = Groups([(m, n) for m, n, k in PRODUCTS])
     compiled = simulated(grouped_product, (a.arrays, b.arrays, c.arrays, 64, 64, 32), 3, target)
     c.check([x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(a.arrays, b.arrays, strict=True)])
-    assert copies_of(compiled) == {"cp.async.bulk.tensor.2d.shared", "cp.async.bulk.tensor.2d.global.shared"}
+    assert copies_of(compiled) == BOTH
+
+
+@ct.kernel
+def product_of_block(As, Bs, Cs, order, M: Const, N: Const, K: Const):
+    """The tiles of the product whose number is in memory, for each number."""
+    group = ct.load(order, ct.bid(0), ())
+    a, b, c = As[group], Bs[group], Cs[group]
+    for row in range(ct.num_tiles(a, 0, (M, K))):
+        for column in range(ct.num_tiles(b, 0, (N, K))):
+            total = ct.zeros((M, N), ct.float32)
+            for step in range(ct.num_tiles(a, 1, (M, K))):
+                left = ct.load(a, (row, step), (M, K), padding_mode=ZERO)
+                right = ct.load(b, (column, step), (N, K), padding_mode=ZERO)
+                total = ct.mma(left, ct.transpose(right), total)
+            ct.store(c, (row, column), total.astype(c.dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("hints", [{}, {"num_ctas": 2}], ids=str)
+def test_product_whose_number_is_loaded(target: str, hints: dict[str, int]) -> None:
+    a = Groups([(m, k) for m, n, k in PRODUCTS], values=integers())
+    b = Groups([(n, k) for m, n, k in PRODUCTS], values=integers(1))
+    c = Groups([(m, n) for m, n, k in PRODUCTS])
+    order = np.array([4, 2, 6, 0, 5, 1, 3], np.int32)
+    args = a.arrays, b.arrays, c.arrays, order, 128, 64, 32
+    compiled = simulated(product_of_block, args, len(order), target, hints=hints)
+    c.check([x.astype(np.float32) @ y.astype(np.float32).T for x, y in zip(a.arrays, b.arrays, strict=True)])
+    assert copies_of(compiled) == BOTH
+
+
+@ct.kernel
+def sum_of_products(As, B, C, M: Const, N: Const, K: Const):
+    """The sum of the products with all matrices of a list, of which the last one counts twice."""
+    total = ct.zeros((M, N), ct.float32)
+    for step in range(ct.num_tiles(B, 0, (K, N))):
+        right = ct.load(B, (step, ct.bid(1)), (K, N), padding_mode=ZERO)
+        for number in range(len(As)):
+            total = ct.mma(ct.load(As[number], (ct.bid(0), step), (M, K), padding_mode=ZERO), right, total)
+        total = ct.mma(ct.load(As[-1], (ct.bid(0), step), (M, K), padding_mode=ZERO), right, total)
+    ct.store(C, (ct.bid(0), ct.bid(1)), total)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_list_that_is_loaded_alone(target: str) -> None:
+    a = Groups([(70, 72), (1, 72), (0, 72), (64, 72), (66, 72)], values=integers())
+    b, c = Groups([(72, 40)], values=integers(1)), Groups([(70, 40)], np.float32)
+    compiled = simulated(sum_of_products, (a.arrays, b.arrays[0], c.arrays[0], 64, 64, 64), (2, 1), target)
+    factor = np.zeros((70, 72), np.float32)
+    for array in (*a.arrays, a.arrays[-1]):
+        factor[: len(array)] += array
+    c.check([factor @ b.arrays[0].astype(np.float32)])
+    assert "cp.async.bulk.tensor.2d.shared" in copies_of(compiled)
+
+
+@ct.kernel
+def product_to_list(A, B, Cs, sizes, M: Const, N: Const, K: Const):
+    """Stores tiles of one product to the array of a list, the second and the first one in turn."""
+    for row in range(ct.num_tiles(A, 0, (M, K))):
+        total = ct.zeros((M, N), ct.float32)
+        for step in range(ct.num_tiles(A, 1, (M, K))):
+            left = ct.load(A, (row, step), (M, K), padding_mode=ZERO)
+            total = ct.mma(left, ct.load(B, (step, 0), (K, N), padding_mode=ZERO), total)
+        ct.store(Cs[1 - row % 2], (row // 2, 0), total.astype(ct.float16))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_list_that_is_stored_alone(target: str) -> None:
+    a, b = Groups([(250, 72)], values=integers()), Groups([(72, 57)], values=integers(1))
+    c = Groups([(122, 57), (128, 57)])
+    args = a.arrays[0], b.arrays[0], c.arrays, np.zeros(1, np.int32), 64, 64, 64
+    compiled = simulated(product_to_list, args, 1, target)
+    exact = (a.arrays[0].astype(np.float32) @ b.arrays[0].astype(np.float32)).astype(np.float16)
+    odd, even = np.r_[64:128, 192:250], np.r_[0:64, 128:192]
+    c.check([exact[odd], exact[even]])
+    assert copies_of(compiled) == BOTH
+
+
+@ct.kernel
+def rows_plus_vectors(As, xs, Bs, M: Const, N: Const):
+    """Bs[i] = As[i] + xs[i], a row for all."""
+    i = ct.bid(0)
+    for row in range(ct.num_tiles(As[i], 0, (M, N))):
+        for column in range(ct.num_tiles(As[i], 1, (M, N))):
+            tile = ct.load(As[i], (row, column), (M, N)) + ct.load(xs[i], (column,), (N,))[None, :]
+            ct.store(Bs[i], (row, column), tile)
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.int8, np.int32])
+@pytest.mark.parametrize("target", TARGETS)
+def test_matrices_and_vectors(target: str, dtype: Any) -> None:
+    shapes = [(40, 72), (0, 8), (1, 1), (33, 131), (64, 0)]
+    a, b = Groups(shapes, dtype, integers()), Groups(shapes, dtype)
+    x = Groups([(n,) for m, n in shapes], dtype, integers(1))
+    simulated(rows_plus_vectors, (a.arrays, x.arrays, b.arrays, 32, 64), len(shapes), target)
+    b.check([y + z for y, z in zip(a.arrays, x.arrays, strict=True)])
+
+
+@ct.kernel
+def product_of_slices(As, B, Cs, starts, M: Const, N: Const, K: Const):
+    """Rows starts[i] to starts[i + 1] of each array of a list, times a matrix."""
+    for i in range(len(As)):
+        start, stop = ct.load(starts, 2 * i, ()), ct.load(starts, 2 * i + 1, ())
+        rows, results = As[i].slice(axis=0, start=start, stop=stop), Cs[i].slice(axis=0, start=start, stop=stop)
+        for row in range(ct.cdiv(stop - start, M)):
+            total = ct.zeros((M, N), ct.float32)
+            for step in range(ct.num_tiles(B, 0, (K, N))):
+                left = ct.load(rows, (row, step), (M, K), padding_mode=ZERO)
+                total = ct.mma(left, ct.load(B, (step, 0), (K, N), padding_mode=ZERO), total)
+            ct.store(results, (row, 0), total.astype(ct.float16))
+
+
+@pytest.mark.parametrize("columns", [64, 57])
+@pytest.mark.parametrize("target", TARGETS)
+def test_slices_of_arrays_of_a_list(target: str, columns: int) -> None:
+    rows, starts = (200, 70, 5), [(3, 140), (69, 70), (2, 2)]
+    a = Groups([(n, 72) for n in rows], values=integers())
+    b, c = Groups([(72, columns)], values=integers(1)), Groups([(n, columns) for n in rows])
+    args = a.arrays, b.arrays[0], c.arrays, np.array(starts, np.int32).ravel(), 64, 64, 64
+    compiled = simulated(product_of_slices, args, 1, target, hints={"slices_in_bounds": True})
+    expected = [np.full(array.shape, UNTOUCHED, np.float16) for array in c.arrays]
+    for array, result, (start, stop) in zip(a.arrays, expected, starts, strict=True):
+        result[start:stop] = array[start:stop].astype(np.float32) @ b.arrays[0].astype(np.float32)
+    c.check(expected)
+    assert any(f".{rank}d.shared" in copy for copy in copies_of(compiled) for rank in (3, 4, 5))
+
+
+@ct.kernel
+def copies(xs, ys, M: Const, N: Const):
+    for i in range(len(xs)):
+        for row in range(ct.num_tiles(xs[i], 0, (M, N))):
+            for column in range(ct.num_tiles(xs[i], 1, (M, N))):
+                ct.store(ys[i], (row, column), ct.load(xs[i], (row, column), (M, N)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_arrays_that_are_not_aligned_use_no_map(target: str) -> None:
+    """One array of the list suffices."""
+    x = [np.ascontiguousarray(array) for array in Groups([(40, 72), (33, 131)], np.int32, integers()).arrays]
+    y = [np.zeros_like(array) for array in x]
+    compiled = simulated(copies, (x, y, 32, 64), 1, target)
+    for found, expected in zip(y, x, strict=True):
+        np.testing.assert_array_equal(found, expected)
+    assert not copies_of(compiled)
+
+
+@ct.kernel
+def grouped_product_of_wide_arrays(
+    As: Annotated[list, ct.ListAnnotation(element=ct.IndexedWithInt64[ct.Array])],
+    Bs: Annotated[list, ct.ListAnnotation(element=ct.IndexedWithInt64[ct.Array])],
+    C,
+):
+    total = ct.zeros((64, 64), ct.float32)
+    for i in range(len(As)):
+        for step in range(ct.num_tiles(As[i], 1, (64, 64))):
+            left = ct.load(As[i], (0, step), (64, 64), padding_mode=ZERO)
+            total = ct.mma(left, ct.load(Bs[i], (step, 0), (64, 64), padding_mode=ZERO), total)
+    ct.store(C, (0, 0), total)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_extents_of_64_bits_are_not_known_to_fit_a_map(target: str) -> None:
+    a, b = Groups([(60, 72), (64, 9)], values=integers()), Groups([(72, 64), (9, 32)], values=integers(1))
+    c = Groups([(64, 64)], np.float32)
+    simulated(grouped_product_of_wide_arrays, (a.arrays, b.arrays, c.arrays[0]), 1, target)
+    expected = np.zeros((64, 64), np.float32)
+    for x, y in zip(a.arrays, b.arrays, strict=True):
+        expected[: x.shape[0], : y.shape[1]] += x.astype(np.float32) @ y.astype(np.float32)
+    c.check([expected])
+
+
+@dataclass(frozen=True)
+class Layer:
+    scale: int
+    weights: Any
+
+
+@ct.kernel
+def of_record(n, layer, pair, y):
+    total = ct.zeros((64, 64), ct.float32)
+    for i in range(n):
+        total = ct.mma(ct.load(pair[1][i], (0, 0), (64, 64)), ct.load(layer.weights[i], (0, 0), (64, 64)), total)
+    ct.store(y, (0, 0), total * layer.scale)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_lists_in_tuples_and_records(target: str) -> None:
+    """The entry argument of a table follows those of what is before it."""
+    a, b = Groups([(64, 64)] * 3, values=integers()), Groups([(64, 64)] * 3, values=integers(1))
+    c = Groups([(64, 64)], np.float32)
+    args = 3, Layer(2, b.arrays), (np.zeros((2, 3), np.int8), a.arrays), c.arrays[0]
+    compiled = simulated(of_record, args, 1, target)
+    pairs = zip(a.arrays, b.arrays, strict=True)
+    c.check([2 * sum(x.astype(np.float32) @ y.astype(np.float32) for x, y in pairs)])
+    assert "cp.async.bulk.tensor.2d.shared" in copies_of(compiled)
 
 
 def copies_of(compiled: Any) -> set[str]:

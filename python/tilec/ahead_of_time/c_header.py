@@ -43,10 +43,11 @@ _SCALARS = {
 # Names of the generated functions, and words of C and C++ that Python programs use as names.
 _RESERVED = frozenset(
     "kernel image stream grid folder values pointers status storage maps map parameters tables at words alignas "
-    "alignof and asm auto bitand bitor bool case catch char class const constexpr decltype default delete do double "
-    "else enum explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not "
-    "nullptr operator or private protected public register restrict return short signed sizeof static struct switch template "
-    "this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor".split()
+    "alignof and asm auto bitand bitor bool case catch char class const constexpr decltype default delete do "
+    "double else enum explicit export extern false float for friend goto if inline int long mutable namespace "
+    "new noexcept not nullptr operator or private protected public register restrict return short signed sizeof "
+    "static struct switch template this throw true try typedef typeid typename union unsigned using virtual void "
+    "volatile wchar_t while xor".split()
 )
 
 
