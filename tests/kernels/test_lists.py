@@ -5,6 +5,7 @@ The elements around each array in memory are large numbers: no kernel reads them
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -92,6 +93,22 @@ def test_grouped_product(target: str) -> None:
     compiled = simulated(grouped_product, (a.arrays, b.arrays, c.arrays, 64, 64, 32), 3, target)
     c.check([x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(a.arrays, b.arrays, strict=True)])
     assert copies_of(compiled) == BOTH
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_maps_are_acquired(target: str) -> None:
+    """Once before the innermost loop of the copies: both loads of a tile, and the store of all tiles of a group."""
+    arrays = "list f16[?%1,?%8] strides (?%8,1)"
+    signature = f"As: {arrays}, Bs: {arrays}, Cs: {arrays}, M=64, N=64, K=32"
+    lines = ct.compile(grouped_product, target=target, signature=signature, stop="ptx").ptx.splitlines()
+    acquired: list[str] = []
+    for line in lines:
+        if "fence.proxy.tensormap::generic.acquire.sys" in line:
+            acquired += re.findall(r"\[(%rd\d+)\], 128", line)
+        elif "cp.async.bulk.tensor" in line:
+            (map,) = re.findall(r"\[(%rd\d+), \{", line)
+            assert map in acquired
+    assert len(acquired) == 3
 
 
 @ct.kernel
