@@ -14,14 +14,17 @@ constexpr int capture_unsupported = 900;
 Outcome MapTable::fill(MapCache &given, const uint64_t *words, uint32_t rows, unsigned row_words,
                        const Driver &driver) {
   cache = &given;
-  maps.resize(rows + size_t(1));
-  memset(&maps.back(), given.padding_byte(), sizeof maps.back());
+  maps.resize(rows);
   for (uint32_t row = 0; row < rows; ++row) {
     const Outcome outcome = given.find(words + size_t(row) * row_words, driver, maps[row]);
     if (outcome == Outcome::Padding)
       empty.push_back(row);
     else if (outcome != Outcome::Native)
       return outcome;
+  }
+  if (!empty.empty()) {
+    maps.emplace_back();
+    memset(&maps.back(), given.padding_byte(), sizeof maps.back());
   }
   return Outcome::Native;
 }
