@@ -305,6 +305,51 @@ def test_lists_in_tuples_and_records(target: str) -> None:
     assert "cp.async.bulk.tensor.2d.shared" in copies_of(compiled)
 
 
+@ct.kernel
+def batches(xs, ys, weights, M: Const, N: Const, K: Const):
+    """Matrices of arrays of rank 3, with prefetches of the next matrix, times weights of 4 bits."""
+    for i in range(len(xs)):
+        view = ct.packed_view(weights[i], bits=4, tile=(N, K))
+        for batch in range(xs[i].shape[0]):
+            ct.prefetch(xs[i], (batch + 1, 0, 0), (1, M, K))
+            total = ct.zeros((M, N), ct.float32)
+            for step in range(ct.num_tiles(xs[i], 2, (1, M, K))):
+                left = ct.load(xs[i], (batch, 0, step), (1, M, K), padding_mode=ZERO).reshape((M, K))
+                right = ct.transpose(view.load((0, step)).astype(ct.float16))
+                total = ct.mma(left, right, total)
+            ct.store(ys[i], (batch, 0, 0), total.astype(ct.float16).reshape((1, M, N)))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_batches_and_packed_weights(target: str) -> None:
+    random = np.random.default_rng(0)
+    depths, counts = (64, 128, 192), (3, 0, 2)
+    x = Groups([(count, 50, depth) for count, depth in zip(counts, depths, strict=True)], values=integers())
+    y = Groups([(count, 50, 30) for count in counts])
+    weights = [random.integers(0, 16, (32, depth)).astype(np.uint8) for depth in depths]
+    nibbles = Groups([(32, depth // 2) for depth in depths], np.uint8)
+    for array, values in zip(nibbles.arrays, weights, strict=True):
+        array[...] = values[:, 0::2] | values[:, 1::2] << 4
+    simulated(batches, (x.arrays, y.arrays, nibbles.arrays, 64, 32, 64), 1, target)
+    y.check([a.astype(np.float32) @ w[:30].T.astype(np.float32) for a, w in zip(x.arrays, weights, strict=True)])
+
+
+@ct.kernel
+def sums_of_rows(xs, rows, ys, M: Const, N: Const):
+    """Adds rows of each array, by their numbers, to an array of another list."""
+    i = ct.bid(0)
+    numbers = ct.load(rows, i, M)
+    ct.store(ys[i], (0, 0), ct.load_advanced_indexing(xs[i], (numbers, ct.Slice(0, N))) + 1)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_rows_that_are_gathered(target: str) -> None:
+    x, y = Groups([(40, 64), (9, 64)], np.float32, integers()), Groups([(32, 64)] * 2, np.float32)
+    rows = np.random.default_rng(1).integers(0, 9, 64).astype(np.int32)
+    simulated(sums_of_rows, (x.arrays, rows, y.arrays, 32, 64), 2, target)
+    y.check([x.arrays[i][rows[32 * i :][:32]] + 1 for i in range(2)])
+
+
 def copies_of(compiled: Any) -> set[str]:
     """How the kernel copies by TMA."""
     return {line.split("::")[0].split()[-1] for line in compiled.ptx.splitlines() if "cp.async.bulk.tensor" in line}
