@@ -345,7 +345,7 @@ def test_rows_that_are_gathered(target: str) -> None:
 
 
 def acquired_maps(compiled: Any) -> list[str]:
-    """The registers with the addresses of maps that fences precede; each map that is no parameter has a fence."""
+    """The registers with the addresses of maps that fences precede; each map has a fence or is a parameter."""
     acquired: list[str] = []
     parameters = set(re.findall(r"cvta\.param\.u64 (%rd\d+)", compiled.ptx))
     for statement in compiled.ptx.split(";"):

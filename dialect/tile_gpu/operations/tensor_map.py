@@ -146,6 +146,12 @@ def _outside(name: str, values: Sequence[int], limits: tuple[int, int]) -> str |
     return f"expected {name} from {least} to {greatest}, but got {found}"
 
 
+def _word_of_array(op: "ListWordOp") -> str | None:
+    if op.words % 2 and 0 <= op.word < op.words:
+        return None
+    return f"expected a word of 1 + 2 * rank words, but got word {op.word} of {op.words}"
+
+
 class ListWordOp(Operation, name="list_word", traits=[ext.Pure]):
     """Word `word` of each array of a list, whose table has `words` of 64 bits for each.
 
@@ -159,6 +165,7 @@ class ListWordOp(Operation, name="list_word", traits=[ext.Pure]):
     word: Int32
     words: Int32
     assembly = "$table word $word of $words attr-dict : type($result)"
+    rules = [_word_of_array]
 
 
 class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):

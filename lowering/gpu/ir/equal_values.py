@@ -6,8 +6,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalAddressOp
 from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
-from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp
 from tilec.dialect.tile_gpu.operations.shape import ExtractOp, SplatOp
+from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp
 from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp
 from tilec.dialect.walk import operations_inside, owner_of, terminator_of
 from tilec.lowering.emitter import constant_of
