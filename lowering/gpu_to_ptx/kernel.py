@@ -20,6 +20,7 @@ from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, blocks_tha
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
+from tilec.lowering.gpu_to_ptx.memory.map_address import acquisitions
 from tilec.lowering.gpu_to_ptx.memory.memory import declare_global
 from tilec.lowering.gpu_to_ptx.registers.cluster import cluster_barrier
 from tilec.lowering.gpu_to_ptx.registers.declarations import call_free, symbol_name
@@ -115,6 +116,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
     for number, op in enumerate(maps):
         lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]
+    lowering.acquisitions = acquisitions(kernel)
     _load_parameters(lowering, block, parameters)
     _set_up(lowering, kernel.warps)
     _run(lowering, kernel, operations, roles)

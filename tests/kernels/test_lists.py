@@ -98,11 +98,20 @@ def test_grouped_product(target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_maps_are_acquired(target: str) -> None:
-    """Once before the innermost loop of the copies: both loads of a tile, and the store of all tiles of a group."""
+    """Once for each tile: before the loop of the loads, and at the start of the iteration that stores."""
     arrays = "list f16[?%1,?%8] strides (?%8,1)"
     signature = f"As: {arrays}, Bs: {arrays}, Cs: {arrays}, M=64, N=64, K=32"
     compiled = ct.compile(grouped_product, target=target, signature=signature, stop="ptx")
-    assert len(acquired_maps(compiled)) == 3
+    assert len(set(acquired_maps(compiled))) == len(acquired_maps(compiled)) == 3
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_blocks_of_a_cluster_share_loads(target: str) -> None:
+    """The extents of arrays, which bound the loops, are the same for all of them."""
+    arrays = "list f16[?,?%8] strides (?%8,1)"
+    signature = f"As: {arrays}, Bs: {arrays}, Cs: {arrays}, M=256, N=256, K=64"
+    compiled = ct.compile(grouped_product, target=target, signature=signature, hints={"num_ctas": 2}, stop="ptx")
+    assert (".cta_group::2" if target == "sm_100a" else ".multicast::cluster") in compiled.ptx
 
 
 @ct.kernel
@@ -345,15 +354,20 @@ def test_rows_that_are_gathered(target: str) -> None:
 
 
 def acquired_maps(compiled: Any) -> list[str]:
-    """The registers with the addresses of maps that fences precede; each map has a fence or is a parameter."""
+    """The tables of maps of which fences acquire one; each copy reads a parameter, or a table after such a fence."""
     acquired: list[str] = []
+    tables: dict[str, str] = {}
     parameters = set(re.findall(r"cvta\.param\.u64 (%rd\d+)", compiled.ptx))
     for statement in compiled.ptx.split(";"):
-        if "fence.proxy.tensormap::generic.acquire.sys" in statement:
-            acquired += re.findall(r"\[(%rd\d+)\], 128", statement)
+        if read := re.search(r"ld\.param\.b64 (%rd\d+), \[(\w+)\]", statement):
+            tables[read[1]] = read[2]
+        elif (sum := re.search(r"add\.s64 (%rd\d+), (%rd\d+), %rd\d+", statement)) and sum[2] in tables:
+            tables[sum[1]] = tables[sum[2]]
+        elif fence := re.search(r"fence\.proxy\.tensormap::generic\.acquire\.sys \[(%rd\d+)\], 128", statement):
+            acquired.append(tables[fence[1]])
         elif "cp.async.bulk" in statement and ".tensor." in statement:
             (map,) = re.findall(r"\[(%rd\d+), \{", statement)
-            assert map in acquired or map in parameters, statement
+            assert map in parameters or tables[map] in acquired, statement
     return acquired
 
 

@@ -149,8 +149,8 @@ class StoreViewOp(Operation, name="store_view"):
 class LoadGlobalOp(Operation, name="load_global"):
     """result[i] = the element at address pointers[i] where mask[i], else other[i] (zero without `other`).
 
-    `early` and `repeatable` as in `load_view`. Nothing changes `constant` memory while the kernel runs: all CTAs read the
-    same.
+    `early` and `repeatable` as in `load_view`. Nothing changes `constant` memory while the kernel runs: all CTAs
+    read the same.
     """
 
     interface = Interface(Category.LOAD, Memory.GLOBAL)

@@ -91,6 +91,7 @@ def scf_if(lowering: Lowering, operation: ir.Operation) -> None:
         if block is not None:
             lowering.state = dict(before)
             lowering.at(block)
+            acquire_maps(lowering, region.blocks[0])
             values = lowering.lower_block(region.blocks[0])
             lowering.b.location = location
             lowering.b.branch(done, *carried.registers(values))
@@ -101,7 +102,6 @@ def scf_if(lowering: Lowering, operation: ir.Operation) -> None:
 @lowers("scf.while")
 def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
     before, after = (region.blocks[0] for region in operation.regions)
-    acquire_maps(lowering, operation)
     inits, results, location = list(operation.operands), list(operation.results), lowering.b.location
     entering, leaving = Carried(lowering, inits), Carried(lowering, results)
     head = lowering.b.block(entering.types(), "while")
@@ -116,6 +116,7 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.cond_branch(lowering.scalar(condition), body, forwarded, done, forwarded, uniform=True)
     lowering.at(body)
     leaving.arrive(after.arguments, body.arguments)
+    acquire_maps(lowering, after)
     values = lowering.lower_block(after)
     lowering.b.location = location
     lowering.b.branch(head, *entering.registers(values))
