@@ -38,7 +38,8 @@ MAX_EXTENT = {"i32": 2**31 - 1, "i64": 2**63 - 1}
 class Binding:
     """The entry arguments: `values[i]` is a number or an address, `arrays[i]` the array at that address.
 
-    `tables[i]` are the arrays whose addresses are in the table of a list, which is `arrays[i]`.
+    `tables[i]` are the arrays whose addresses are in the table of a list, which is `arrays[i]`, and `rows[i]` the words
+    of each of them.
     """
 
     def __init__(self) -> None:
@@ -47,6 +48,7 @@ class Binding:
         self.arrays: dict[int, ArrayView] = {}
         self.plain_addresses: list[int] = []
         self.tables: dict[int, tuple[ArrayView, ...]] = {}
+        self.rows: dict[int, np.ndarray] = {}
 
     def named_arrays(self) -> dict[str, ArrayView]:
         """The arrays of the caller by name, those of lists included."""
@@ -61,6 +63,12 @@ class Binding:
         """The address, size in bytes and writability of each array and of the tables of lists."""
         arrays = [*self.named_arrays().values(), *(self.arrays[index] for index in self.tables)]
         return [(*array.byte_range(), array.writable) for array in arrays]
+
+    def names_of_row(self, index: int, row: int) -> list[str]:
+        """The names of the words of an array of the list whose table is entry argument `index`."""
+        array = f"{self.names[index]}[{row}]"
+        rank = (self.rows[index].shape[1] - 1) // 2
+        return [array, *(f"{array}.{kind}[{axis}]" for kind in ("shape", "strides") for axis in range(rank))]
 
     def integers(self) -> list[int]:
         """The values for expressions, which read integers only; others are 0."""
@@ -136,6 +144,7 @@ def _bind_list(argument: ListArgument, value: object, binding: Binding) -> None:
     table = np.array(rows, np.uint64).reshape(len(rows), 1 + 2 * argument.element.rank)
     table.flags.writeable = False
     binding.tables[len(binding.values)] = tuple(listed)
+    binding.rows[len(binding.values)] = table
     binding.arrays[len(binding.values)] = view(table, argument.name)
     binding.values.extend((address_of(table), len(rows)))
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from copy import copy
 from functools import cache, partial
@@ -19,7 +19,7 @@ from tilec.runtime.device_memory import on_device
 from tilec.runtime.devices import Device, call, device_for, driver, ordinal_of, primary_context
 from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
 from tilec.runtime.grid import Dimensions, cluster_of, grid_of
-from tilec.runtime.list_tables import tables_on_device
+from tilec.runtime.list_tables import memory_of_stream, rows_on_device
 from tilec.runtime.metadata import Metadata
 from tilec.runtime.padding_memory import PADDING_BYTES
 from tilec.runtime.parameters import block, offsets, pack
@@ -56,15 +56,18 @@ def launch(
         function = loaded(artifact, device)
         with (
             on_device(binding.named_arrays().values(), handle) as addresses,
-            tables_on_device(binding, addresses, handle) as tables,
+            memory_of_stream(handle) as place_rows,
+            memory_of_stream(handle) as place_maps,
         ):
+            rows = rows_on_device(binding, addresses, handle)
+            bound = _with_device_addresses(binding, addresses, rows, place_rows)
             padding = partial(_padding_address, function, device.ordinal, handle)
             encode = partial(encode_by_driver, capability=device.capability)
             _launch(
                 function,
                 metadata,
                 shape,
-                pack(metadata, _with_device_addresses(binding, addresses, tables), encode, padding),
+                pack(metadata, bound, encode, padding, place_maps),
                 handle,
                 programmatic_dependent_launch,
             )
@@ -164,16 +167,18 @@ def _blocks(cluster: Dimensions) -> int:
     return cluster[0] * cluster[1] * cluster[2]
 
 
-def _with_device_addresses(binding: Binding, addresses: dict[int, int], tables: dict[int, int]) -> Binding:
+def _with_device_addresses(
+    binding: Binding, addresses: dict[int, int], rows: dict[int, np.ndarray], place: Callable[[np.ndarray], int]
+) -> Binding:
     """The binding with the host addresses replaced by those of the device copies, and of the tables of lists."""
     values = list(binding.values)
     for index, array in binding.arrays.items():
-        if index in tables:
-            values[index] = tables[index]
+        if index in rows:
+            values[index] = place(rows[index])
         elif not array.on_device:
             values[index] = addresses[array.address]
     found = copy(binding)
-    found.values = values
+    found.values, found.rows = values, rows
     return found
 
 

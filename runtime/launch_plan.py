@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from typing import Any, NoReturn
 
+import numpy as np
+
 from tilec.errors import InputError, UsageError
 from tilec.lowering.tma.tensor_map import ELEMENTS
 from tilec.runtime.arguments import (
@@ -26,10 +28,10 @@ from tilec.runtime.driver_tensor_map import BLACKWELL_MAJOR, constant_fields, en
 from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.grid import grid_of
 from tilec.runtime.launch import launch, loaded, ordinal_of_arrays
-from tilec.runtime.metadata import Metadata, TensorMapParameter
-from tilec.runtime.padding_memory import reads_nothing
-from tilec.runtime.parameters import pack
-from tilec.runtime.tensor_map import Recipe, make
+from tilec.runtime.metadata import Metadata, ValueParameter
+from tilec.runtime.padding_memory import extent_of_padding, reads_nothing
+from tilec.runtime.parameters import pack, tensor_maps
+from tilec.runtime.tensor_map import Recipe
 
 _UNKNOWN = -1
 
@@ -61,11 +63,17 @@ def launcher(artifact: Artifact, given: Sequence[object]) -> Launcher:
     if binding.tables:
         raise UsageError("a launcher cannot bind lists of arrays, whose tables each launch copies: use ct.launch")
     device = device_for(metadata.target, ordinal_of_arrays(binding))
-    contents = pack(metadata, binding, partial(encode_by_driver, capability=device.capability), _refuse_padding)
+    contents = pack(
+        metadata, binding, partial(encode_by_driver, capability=device.capability), _refuse_padding, _refuse_tables
+    )
     bound = _plan(artifact, device)
     if bound is None:
         raise UsageError(f"kernel '{metadata.entry}' has too many parameters for a launcher: use ct.launch")
     return Launcher(bound, tuple(contents), lambda stream, grid: launch(artifact, grid, given, stream))
+
+
+def _refuse_tables(_maps: np.ndarray) -> NoReturn:
+    raise AssertionError("lists of arrays are refused before")
 
 
 def _refuse_padding(_index: int, _byte: int) -> NoReturn:
@@ -77,12 +85,11 @@ def _rules_are_checked(metadata: Metadata, binding: Binding) -> bool:
 
     False if a map reads nothing, of which no rule is checked.
     """
-    integers = binding.integers()
-    maps = [
-        make(recipe, integers, binding.names, metadata.target, metadata.allow_unconfirmed)
-        for recipe in metadata.tensor_maps
-    ]
-    return not any(map(reads_nothing, maps))
+    for index in range(len(metadata.tensor_maps)):
+        maps = tensor_maps(metadata, index, binding)
+        if maps and all(map(reads_nothing, maps)):
+            return False
+    return True
 
 
 def _plan(artifact: Artifact, device: Device) -> Plan | None:
@@ -135,10 +142,10 @@ def _argument(argument: Argument) -> tuple[str, str, int, list[int], list[int], 
 
 
 def _parameters(metadata: Metadata) -> list[int]:
-    """For each parameter the index of its entry argument, or -1 - index of its tensor map."""
+    """For each parameter the index of its entry argument, or -1 - index of its tensor map, or of the maps of a list."""
     values = iter(range(len(metadata.values)))
     return [
-        -1 - parameter.index if isinstance(parameter, TensorMapParameter) else next(values)
+        next(values) if isinstance(parameter, ValueParameter) else -1 - parameter.index
         for parameter in metadata.parameters
     ]
 
@@ -150,6 +157,8 @@ def _map(recipe: Recipe, unconfirmed: bool) -> dict[str, Any]:
         "granule_bytes": 32 if recipe.interleave == "32B" or element.padded else 16,
         "group": element.group,
         "unconfirmed": unconfirmed,
+        "list": _UNKNOWN if recipe.list is None else recipe.list,
+        "extent_of_padding": extent_of_padding(recipe.element),
         "base": _program(recipe.base),
         "extents": [_program(extent) for extent in recipe.extents],
         "strides": [_program(stride) for stride in recipe.strides],

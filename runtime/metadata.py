@@ -6,7 +6,7 @@ import json
 
 from tilec.frozen import Frozen, field_names
 from tilec.runtime import expression
-from tilec.runtime.arguments import Argument, read_arguments
+from tilec.runtime.arguments import Argument, ListArgument, leaves, read_arguments
 from tilec.runtime.elements import PARAMETER_DTYPES
 from tilec.runtime.json_record import Record
 from tilec.runtime.tensor_map import Recipe, read_recipe, write_recipe
@@ -32,13 +32,27 @@ class TensorMapParameter(Frozen):
     index: int
 
 
+class TensorMapTableParameter(Frozen):
+    """A kernel parameter with the address of a table of tensor maps in global memory: one of the recipe `index` for
+    each array of its list."""
+
+    index: int
+
+
+Parameter = ValueParameter | TensorMapParameter | TensorMapTableParameter
+_MAPS: dict[str, type[TensorMapParameter | TensorMapTableParameter]] = {
+    "tensor_map": TensorMapParameter,
+    "tensor_map_table": TensorMapTableParameter,
+}
+
+
 class Metadata(Frozen):
     """The launch metadata of an entry."""
 
     entry: str
     target: str
     arguments: tuple[Argument, ...]
-    parameters: tuple[ValueParameter | TensorMapParameter, ...]
+    parameters: tuple[Parameter, ...]
     tensor_maps: tuple[Recipe, ...]
     block: tuple[int, int, int]
     cluster: tuple[int, int, int] = (1, 1, 1)
@@ -94,13 +108,32 @@ def _check_counts(record: Record, metadata: Metadata) -> None:
     values = len(metadata.values)
     if values != flattened:
         raise record["parameters"].error(f"{flattened} values, one per entry argument,")
+    words = _words_of_lists(metadata.arguments)
     for index, recipe in enumerate(metadata.tensor_maps):
+        if recipe.list is not None and recipe.list not in words:
+            raise record["tensor_maps"].items()[index].error("the entry argument of the table of a list")
+        count = values if recipe.list is None else words[recipe.list]
         for expressed in (recipe.base, *recipe.extents, *recipe.strides):
-            if expression.largest_parameter(expressed) >= values:
-                raise record["tensor_maps"].items()[index].error(f"parameters below {values}")
+            if expression.largest_parameter(expressed) >= count:
+                raise record["tensor_maps"].items()[index].error(f"parameters below {count}")
+    for parameter in metadata.parameters:
+        if not isinstance(parameter, ValueParameter):
+            recipe = metadata.tensor_maps[parameter.index]
+            if isinstance(parameter, TensorMapTableParameter) != (recipe.list is not None):
+                raise record["parameters"].error("a tensor_map_table for each tensor map of a list, and for no other,")
     for name, triple, limit in (("block", metadata.block, MAX_THREADS), ("cluster", metadata.cluster, MAX_CLUSTER)):
         if triple[0] * triple[1] * triple[2] > limit:
             raise record[name].error(f"a product of at most {limit}")
+
+
+def _words_of_lists(arguments: tuple[Argument, ...]) -> dict[int, int]:
+    """The words per array of each list, by the entry argument of its table."""
+    found, number = dict[int, int](), 0
+    for argument in leaves(arguments):
+        if isinstance(argument, ListArgument):
+            found[number] = 1 + 2 * argument.element.rank
+        number += len(argument.value_names())
+    return found
 
 
 def _triple(record: Record, limit: int) -> tuple[int, int, int]:
@@ -108,16 +141,20 @@ def _triple(record: Record, limit: int) -> tuple[int, int, int]:
     return x, y, z
 
 
-def _read_parameter(record: Record, tensor_maps: int) -> ValueParameter | TensorMapParameter:
-    if record["kind"].text({"value", "tensor_map"}) == "tensor_map":
-        return TensorMapParameter(record.only({"kind", "index"})["index"].integer(0, tensor_maps - 1))
+def _read_parameter(record: Record, tensor_maps: int) -> Parameter:
+    kind = record["kind"].text({"value", *_MAPS})
+    if kind in _MAPS:
+        return _MAPS[kind](record.only({"kind", "index"})["index"].integer(0, tensor_maps - 1))
     record.only({"kind", "type", "name"})
     return ValueParameter(record["type"].text(PARAMETER_DTYPES), record.get("name", "").text())
 
 
-def _write_parameter(parameter: ValueParameter | TensorMapParameter) -> dict[str, object]:
-    if isinstance(parameter, TensorMapParameter):
-        return {"kind": "tensor_map", "index": parameter.index}
+def _write_parameter(parameter: Parameter) -> dict[str, object]:
+    if not isinstance(parameter, ValueParameter):
+        return {
+            "kind": next(kind for kind, made in _MAPS.items() if isinstance(parameter, made)),
+            "index": parameter.index,
+        }
     return {"kind": "value", "type": parameter.type, "name": parameter.name}
 
 

@@ -12,12 +12,13 @@ from tilec.errors import InputError
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.binding import Binding
 from tilec.runtime.elements import parameter_dtype
-from tilec.runtime.metadata import Metadata, TensorMapParameter
+from tilec.runtime.metadata import Metadata, TensorMapTableParameter, ValueParameter
 from tilec.runtime.padding_memory import over_padding, padding_byte, reads_nothing
 from tilec.runtime.tensor_map import SIZE_BYTES, make
 
 # The alignment of tensor map parameters in the generated PTX.
 ALIGNMENT_BYTES = 64
+_ADDRESS_BYTES = 8
 
 
 def pack_value(type_name: str, value: int | float) -> bytes:
@@ -50,25 +51,43 @@ def pack(
     binding: Binding,
     encode: Callable[[TensorMap], bytes],
     padding: Callable[[int, int], int],
+    place: Callable[[np.ndarray], int],
 ) -> list[bytes]:
     """The bytes of each parameter in order; tensor maps are verified and encoded by `encode`.
 
     `padding(index, byte)` returns the address of PADDING_BYTES filled with `byte`, for map `index` if it reads
-    nothing. Raises InputError if the arguments yield a tensor map that TMA does not support.
+    nothing, and `place(maps)` that of a copy of the maps of a list, a multiple of 64. Raises InputError if the
+    arguments yield a tensor map that TMA does not support.
     """
-    integers = binding.integers()
     values = iter(binding.values)
     contents = []
     for parameter in metadata.parameters:
-        if isinstance(parameter, TensorMapParameter):
-            recipe = metadata.tensor_maps[parameter.index]
-            tensor_map = make(recipe, integers, binding.names, metadata.target, metadata.allow_unconfirmed)
+        if isinstance(parameter, ValueParameter):
+            contents.append(pack_value(parameter.type, next(values)))
+            continue
+        encoded = []
+        for tensor_map in tensor_maps(metadata, parameter.index, binding):
             if reads_nothing(tensor_map):
                 tensor_map = over_padding(tensor_map, padding(parameter.index, padding_byte(tensor_map)))
-            contents.append(encode(tensor_map))
+            encoded.append(encode(tensor_map))
+        if isinstance(parameter, TensorMapTableParameter):
+            contents.append(place(np.frombuffer(b"".join(encoded), np.uint8)).to_bytes(_ADDRESS_BYTES, "little"))
         else:
-            contents.append(pack_value(parameter.type, next(values)))
+            contents += encoded
     return contents
+
+
+def tensor_maps(metadata: Metadata, index: int, binding: Binding) -> list[TensorMap]:
+    """The map of a recipe, or those of the arrays of its list; raises InputError as `pack`."""
+    recipe = metadata.tensor_maps[index]
+
+    def made(values: Sequence[int], names: Sequence[str]) -> TensorMap:
+        return make(recipe, values, names, metadata.target, metadata.allow_unconfirmed)
+
+    if recipe.list is None:
+        return [made(binding.integers(), binding.names)]
+    rows = binding.rows[recipe.list].tolist()
+    return [made(words, binding.names_of_row(recipe.list, row)) for row, words in enumerate(rows)]
 
 
 def block(contents: Sequence[bytes], tensor_map_alignment: int = ALIGNMENT_BYTES) -> bytes:

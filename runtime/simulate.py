@@ -6,6 +6,8 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import TypeGuard
 
+import numpy as np
+
 from tilec.errors import InputError, Note, SimulationError, SourceLocation
 from tilec.frozen import Frozen, replace
 from tilec.runtime.aligned_buffer import AlignedBuffer
@@ -85,28 +87,32 @@ def simulate(
         allow_unconfirmed=settings.allow_unconfirmed or metadata.allow_unconfirmed,
         unchecked_global=settings.unchecked_global or bool(binding.plain_addresses),
     )
-    padding = _Padding()
-    parameters = block(pack(metadata, binding, encode_for_simulator, padding.address))
+    memory = _Memory()
+    parameters = block(pack(metadata, binding, encode_for_simulator, memory.padding, memory.place))
     name = f"{artifact.path}.ptx" if artifact.path else f"{metadata.entry}.ptx"
-    return run_text(
-        artifact.ptx, metadata.entry, shape, parameters, binding.ranges() + padding.ranges(), settings, name
-    )
+    return run_text(artifact.ptx, metadata.entry, shape, parameters, binding.ranges() + memory.ranges(), settings, name)
 
 
-class _Padding:
-    """Memory for the tensor maps of arrays without elements."""
+class _Memory:
+    """Memory for the tensor maps of arrays without elements, and for the tables of those of lists."""
 
     def __init__(self) -> None:
-        self._buffers: list[AlignedBuffer] = []
+        self._buffers: list[tuple[AlignedBuffer, bool]] = []
 
-    def address(self, _index: int, byte: int) -> int:
-        buffer = AlignedBuffer(PADDING_BYTES, PADDING_BYTES)
-        buffer.write(bytes([byte]) * PADDING_BYTES)
-        self._buffers.append(buffer)
+    def padding(self, _index: int, byte: int) -> int:
+        return self._with(bytes([byte]) * PADDING_BYTES, writable=True)
+
+    def place(self, content: np.ndarray) -> int:
+        return self._with(content.tobytes(), writable=False)
+
+    def _with(self, content: bytes, *, writable: bool) -> int:
+        buffer = AlignedBuffer(len(content), PADDING_BYTES)
+        buffer.write(content)
+        self._buffers.append((buffer, writable))
         return buffer.address
 
     def ranges(self) -> list[Range]:
-        return [(buffer.address, buffer.size_bytes, True) for buffer in self._buffers]
+        return [(buffer.address, buffer.size_bytes, writable) for buffer, writable in self._buffers]
 
 
 @lru_cache(maxsize=16)

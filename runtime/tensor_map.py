@@ -47,7 +47,8 @@ SIZE_BYTES = 128
 class Recipe(Frozen):
     """The fields of a tensor map; base, extents and strides are expressions of the entry arguments.
 
-    Base and strides (from dimension 1) are in bytes. The other fields are those of TensorMap.
+    Base and strides (from dimension 1) are in bytes. With `list`, the entry argument of the table of a list, there is a
+    map for each array, and the expressions are of the words of the array. The other fields are those of TensorMap.
     """
 
     base: Expression
@@ -66,10 +67,11 @@ class Recipe(Frozen):
     upper: tuple[int, ...] = ()
     channels_per_pixel: int = 0
     pixels_per_column: int = 0
+    list: int | None = None
 
 
 _IM2COL_FIELDS = {"kind", "lower", "upper", "channels_per_pixel", "pixels_per_column"}
-_COMMON_FIELDS = set(field_names(Recipe)) - _IM2COL_FIELDS - {"box"}
+_COMMON_FIELDS = set(field_names(Recipe)) - _IM2COL_FIELDS - {"box", "list"}
 
 
 def _fields_of(kind: str) -> list[str]:
@@ -81,7 +83,7 @@ def _fields_of(kind: str) -> list[str]:
 def read_recipe(record: Record) -> Recipe:
     """The recipe in launch metadata; raises InputError, naming a missing or invalid field."""
     kind = record.get("kind", "tiled").text(KINDS)
-    record.only({*_fields_of(kind), "kind"})
+    record.only({*_fields_of(kind), "kind", "list"})
     extents = record["extents"].items(range(3 if kind in IM2COL_KINDS else 1, MAX_RANK + 1))
     rank = len(extents)
     ones = [1] * rank
@@ -99,6 +101,7 @@ def read_recipe(record: Record) -> Recipe:
         l2_promotion=record.get("l2_promotion", "none").text(L2_PROMOTIONS),
         location=record.get("location", "").text(),
         kind=kind,
+        list=record["list"].integer(0) if "list" in record.fields() else None,
         **(_read_box(record, rank) if kind == "tiled" else _read_pixels(record, kind, rank)),
     )
 
@@ -135,7 +138,8 @@ def write_recipe(recipe: Recipe) -> dict[str, object]:
     fields["base"] = expression.to_json(recipe.base)
     fields["extents"] = [expression.to_json(extent) for extent in recipe.extents]
     fields["strides"] = [expression.to_json(stride) for stride in recipe.strides]
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    written = {name: list(value) if isinstance(value, tuple) else value for name, value in fields.items()}
+    return written if recipe.list is None else {"list": recipe.list, **written}
 
 
 def make(

@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.operations.channel import CLUSTER
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
-from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
 from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.gpu.channels.make_channels import with_channels
@@ -20,6 +20,7 @@ from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, blocks_tha
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
 from tilec.lowering.gpu_to_ptx.launch_record import launch_record, parameter_type
 from tilec.lowering.gpu_to_ptx.memory.channel_position import await_commits, start_parties
+from tilec.lowering.gpu_to_ptx.memory.map_address import acquisitions
 from tilec.lowering.gpu_to_ptx.memory.memory import declare_global
 from tilec.lowering.gpu_to_ptx.registers.cluster import cluster_barrier
 from tilec.lowering.gpu_to_ptx.registers.declarations import call_free, symbol_name
@@ -91,7 +92,8 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
     name = symbol_name(kernel)
     types = [argument.type for argument in block.arguments]
     parameters = [(f"{name}_param_{number}", parameter_type(type)) for number, type in enumerate(types)]
-    parameters += [(f"{name}_param_{len(types) + number}", "tensor_map") for number in range(len(maps))]
+    kinds = ["tensor_map" if words_of(map) is None else "u64" for map in maps]
+    parameters += [(f"{name}_param_{len(types) + number}", kind) for number, kind in enumerate(kinds)]
     threads = LANES * warps
     location = named_location(kernel.operation)
     written = entry(
@@ -114,6 +116,7 @@ def _kernel(kernel: KernelOp, converted: ir.Module, target_name: str | None, rem
         lowering.compute_roles = sum(name in COMPUTE_ROLES for name in roles.bodies)
     for number, op in enumerate(maps):
         lowering.maps[op.operation.results[0]] = parameters[len(types) + number][0]
+    lowering.acquisitions = acquisitions(kernel)
     _load_parameters(lowering, block, parameters)
     _set_up(lowering, kernel.warps)
     _run(lowering, kernel, operations, roles)

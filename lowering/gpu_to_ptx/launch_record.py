@@ -8,7 +8,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import operations_named
 from tilec.element_types import CODED_FLOATS, element_type
@@ -35,7 +35,7 @@ def launch_record(kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int, s
     record = {
         "entry": ir.StringAttr(operation.attributes["sym_name"]).value,
         "target": ir.StringAttr(operation.attributes["target"]).value,
-        "parameters": _parameters(kernel, len(maps)),
+        "parameters": _parameters(kernel, maps),
         "tensor_maps": [_map(op) for op in maps],
         "block": [threads, 1, 1],
         "cluster": [kernel.cluster_ctas, 1, 1],
@@ -70,20 +70,22 @@ def parameter_type(type: ir.Type) -> str:
 _ENCODED = {name: name for name in ("f16", "bf16", *CODED_FLOATS)} | {"tf32": "f32"}
 
 
-def _parameters(kernel: KernelOp, maps: int) -> list[dict[str, object]]:
+def _parameters(kernel: KernelOp, maps: list[MakeTensorMapOp]) -> list[dict[str, object]]:
     arguments = kernel.operation.regions[0].blocks[0].arguments
     types = [_ENCODED.get(spell(argument.type)) or parameter_type(argument.type) for argument in arguments]
     values: list[dict[str, object]] = [
         {"kind": "value", "type": type, "name": f"argument{number}"} for number, type in enumerate(types)
     ]
-    return values + [{"kind": "tensor_map", "index": index} for index in range(maps)]
+    kinds = ["tensor_map" if words_of(map) is None else "tensor_map_table" for map in maps]
+    return values + [{"kind": kind, "index": index} for index, kind in enumerate(kinds)]
 
 
 def _map(op: MakeTensorMapOp) -> dict[str, object]:
     # Strides of elements that share bytes are in bytes.
     size = max(1, ELEMENTS[op.element].bits // 8)
-    location = source_location(op.operation.location)
+    location, words = source_location(op.operation.location), words_of(op)
     return {
+        **({} if words is None else {"list": ir.BlockArgument(words.table).arg_number}),
         "base": _expression(op.base),
         "element": op.element,
         "extents": [_expression(value) for value in op.extents],
@@ -124,6 +126,8 @@ def _expression(value: ir.Value) -> object:
     owner = value.owner
     if isinstance(owner, ir.Block):
         return {"parameter": ir.BlockArgument(value).arg_number}
+    if isinstance(owner, ListWordOp):
+        return {"parameter": owner.word}
     operation, known = owner.operation, constant_of(value)
     if known is not None:
         return known

@@ -17,6 +17,7 @@ from tilec.lowering.plan.matrix.row_loads import prefetch_map
 from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.list_words import loaded_word
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile.divide.turn_multiplies import is_turned
 from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
@@ -77,6 +78,8 @@ def _copies(found: StationaryTile | str | None) -> str:
 def access_reason(op: ir.OpView, plan: MatrixPlan, use_tma: bool, target: Target) -> str | None:
     """Why a load or store does not use TMA; a store may still find its memory ordered with other stores."""
     name = op.operation.name
+    if name == "cuda_tile.load_ptr_tko" and loaded_word(op) is not None:
+        return None
     if name in ("cuda_tile.load_ptr_tko", "cuda_tile.store_ptr_tko"):
         return f"the {name.removeprefix('cuda_tile.').partition('_')[0]} does not use TMA: it is through pointers"
     if name == PrefetchOp.OPERATION_NAME:

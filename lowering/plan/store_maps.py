@@ -20,6 +20,7 @@ from tilec.lowering.layout.shared_layout import SharedLayout, swizzle_span_bytes
 from tilec.lowering.layout.vectors import byte_shape, global_vector
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import LANES, Target
+from tilec.lowering.tile.analysis.tensor_extent import tensor_maker
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, in_loop, is_tile, loops_around
 from tilec.lowering.tile.expand.expand_packed_views import PACKED_STORE_BITS
 from tilec.lowering.tile_to_gpu.access.alignment import (
@@ -34,10 +35,12 @@ from tilec.lowering.tile_to_gpu.access.alignment import (
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import list_item
 from tilec.lowering.tile_to_gpu.access.tensor_maps import (
     TensorMap,
     has_whole_rows,
     refusal_of_reduction,
+    slice_under,
     swizzle_for,
 )
 from tilec.lowering.tile_to_gpu.access.tensor_modes import im2col_store_map, store_map_for
@@ -111,10 +114,12 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None, limit_by
 def has_storable_rows(store: ir.OpView) -> bool:
     """Whether rows are known to be multiples of 16 bytes, or threads may store the elements after the last multiple.
 
-    Threads do so neither for elements that share a byte nor for reductions and im2col views.
+    Threads do so neither for elements that share a byte nor for reductions, im2col views and slices of arrays of lists.
     """
     type = store.view.type
     is_plain = store.operation.name != REDUCTION and not isinstance(type, Im2colViewType)
+    if list_item(tensor_maker(store.view)) is not None:
+        is_plain &= slice_under(store.view) is None
     return has_whole_rows(store.view) or is_plain and per_byte(type.element) == 1
 
 

@@ -71,6 +71,8 @@ MapRecipe recipe_of(nb::dict fields) {
   recipe.granule_bytes = nb::cast<uint64_t>(fields["granule_bytes"]);
   recipe.group = nb::cast<uint64_t>(fields["group"]);
   recipe.unconfirmed = nb::cast<bool>(fields["unconfirmed"]);
+  recipe.list = nb::cast<int>(fields["list"]);
+  recipe.extent_of_padding = nb::cast<uint64_t>(fields["extent_of_padding"]);
   recipe.base = program_of(nb::cast<Steps>(fields["base"]));
   recipe.extents = programs_of(nb::cast<std::vector<Steps>>(fields["extents"]));
   recipe.strides = programs_of(nb::cast<std::vector<Steps>>(fields["strides"]));

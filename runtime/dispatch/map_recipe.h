@@ -49,6 +49,8 @@ struct MapRecipe {
   uint64_t granule_bytes = 16; // divides the address and the strides
   uint64_t group = 1;          // divides the innermost extent
   bool unconfirmed = false;
+  int list = -1;                  // the entry argument of the table of a list, whose words the programs read, or -1
+  uint64_t extent_of_padding = 1; // the innermost extent of a map over padding
   Program base;
   std::vector<Program> extents, strides;
   std::vector<uint32_t> box, element_strides;
@@ -72,8 +74,14 @@ public:
   /// `blackwell`: the GPU has compute capability 10.0 or later.
   MapCache(MapRecipe recipe, bool blackwell);
 
-  /// Copies the map for these entry arguments to `map`.
+  /// Copies the map for these entry arguments, or for these words of an array of a list, to `map`.
   Outcome find(const uint64_t *arguments, const Driver &driver, EncodedMap &map);
+  /// The status of the driver for the map of an array without elements, over padding at `address`; any thread calls it.
+  int encode_padding(uint64_t address, const Driver &driver, EncodedMap &map) const;
+  /// The byte that padding consists of.
+  uint8_t padding_byte() const { return recipe.fill ? 0xFF : 0; }
+  /// The entry argument of the table of a list of which each array has a map, or -1.
+  int list() const { return recipe.list; }
   uint64_t encoded() const { return misses; }
 
 private:

@@ -90,6 +90,13 @@ Outcome Plan::prepare(Call &call) const {
   return Outcome::Native;
 }
 
+const Given &Plan::list_at(int word, const Call &call) const {
+  size_t i = 0;
+  while (arguments[i].word != unsigned(word))
+    ++i;
+  return call.given[i];
+}
+
 bool Plan::is_clustered(const uint32_t *grid) const {
   const bool is_divisible = grid[0] % cluster[0] == 0 && grid[1] % cluster[1] == 0 && grid[2] % cluster[2] == 0;
   return is_divisible && cluster[0] * cluster[1] * cluster[2] > 1;
@@ -153,13 +160,29 @@ Outcome launch(Plan &plan, const Driver &driver, Call &call, const Request &requ
   // Everything that the launch reads lies on the stack: other threads may change the plan's caches without the GIL.
   alignas(EncodedMap) char storage[max_maps * sizeof(EncodedMap)];
   auto *maps = reinterpret_cast<EncodedMap *>(storage);
-  for (size_t i = 0; i < plan.maps.size(); ++i)
-    if (Outcome outcome = plan.maps[i].find(call.words, driver, maps[i]); outcome != Outcome::Native)
+  std::vector<MapTable> listed; // by map, empty without lists
+  for (size_t i = 0; i < plan.maps.size(); ++i) {
+    MapCache &cache = plan.maps[i];
+    Outcome outcome;
+    if (cache.list() < 0) {
+      outcome = cache.find(call.words, driver, maps[i]);
+    } else {
+      listed.resize(plan.maps.size());
+      const Given &given = plan.list_at(cache.list(), call);
+      outcome = listed[i].fill(cache, call.table.data() + given.first, given.rows, given.row_words(), driver);
+    }
+    if (outcome != Outcome::Native)
       return outcome;
+  }
   void *parameters[max_parameters];
   for (size_t i = 0; i < plan.parameters.size(); ++i) {
-    const int from = plan.parameters[i];
-    parameters[i] = from < 0 ? static_cast<void *>(maps + (-1 - from)) : static_cast<void *>(call.words + from);
+    const int from = plan.parameters[i], map = -1 - from;
+    if (from >= 0)
+      parameters[i] = call.words + from;
+    else if (plan.maps[size_t(map)].list() < 0)
+      parameters[i] = maps + map;
+    else
+      parameters[i] = &listed[size_t(map)].address;
   }
   if (call.table.empty())
     return launch(plan, driver, request, parameters);
@@ -167,6 +190,9 @@ Outcome launch(Plan &plan, const Driver &driver, Call &call, const Request &requ
   for (size_t i = 0; i < plan.arguments.size(); ++i)
     if (const Given &given = call.given[i]; plan.arguments[i].is_list())
       tables.add(call.table.data() + given.first, given.rows * given.row_words(), call.words[plan.arguments[i].word]);
+  for (MapTable &table : listed)
+    if (table.cache)
+      tables.add(table);
   return launch(plan, driver, request, parameters, &tables);
 }
 

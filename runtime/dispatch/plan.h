@@ -46,6 +46,8 @@ struct Plan {
   bool set_blocks(uint32_t *grid) const;
   /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
   bool accepts(const Call &call) const;
+  /// The list whose table is this entry argument.
+  const Given &list_at(int word, const Call &call) const;
   /// Makes strides effective, and checks the ranges of integers.
   Outcome prepare(Call &call) const;
 };

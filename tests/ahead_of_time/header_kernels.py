@@ -39,6 +39,18 @@ def listed(arrays, total, factor):
         found += ct.load(arrays[index], (0, 0), (4, 8)) * factor
     ct.store(total, (0, 0), found)
 
+LISTS = ", ".join(f"{name}: list f16[?%1,?%8]" for name in ("storage", "image", "results"))
+
+@ct.signatures(f"{LISTS}, bias: f16[?,?], TM=64, TN=64, TK=64")
+@ct.kernel
+def products(storage, image, results, bias, TM: ct.Constant[int], TN: ct.Constant[int], TK: ct.Constant[int]):
+    for index in range(len(storage)):
+        total = ct.load(bias, (ct.bid(0), 0), (TM, TN)).astype(ct.float32)
+        for k in range(ct.num_tiles(storage[index], 1, (TM, TK))):
+            left = ct.load(storage[index], (ct.bid(0), k), (TM, TK))
+            total = ct.mma(left, ct.load(image[index], (k, 0), (TK, TN)), total)
+        ct.store(results[index], (ct.bid(0), 0), total.astype(ct.float16))
+
 @ct.signatures("x: f32[?] index i64")
 @ct.kernel
 def large(x):

@@ -19,7 +19,7 @@ from header_kernels import KERNELS, POINTERS
 
 import tilec
 from tilec.commands.command_line import main
-from tilec.runtime.metadata import Metadata, TensorMapParameter
+from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ahead_of_time"
 
@@ -168,6 +168,12 @@ SCALARS = [
 ]
 FILTER = [f16(0x20000000, 64, 64), f32(0x30000000, 320, 64)]
 LIST = List((f32(0x10000000, 4, 8), Array(0x20000000, (16, 8), (24, 1))))
+# With one row, and without elements.
+PRODUCTS = [
+    List((f16(0x10000000, 200, 96), f16(0x10000000, 1, 64), f16(0, 0, 64))),
+    List((f16(0x20000000, 96, 136), f16(0x20000000, 64, 8), f16(0x20000000, 64, 72))),
+    List((f16(0x30000000, 200, 136), f16(0x30000000, 1, 8), f16(0, 0, 72))),
+]
 CASES = {
     "matrices": Case("matmul", (4, 3, 1), MATRICES),
     "clusters": Case("clusters", (4, 4, 1), MATRICES),
@@ -187,6 +193,7 @@ CASES = {
     "overlap of clusters": Case("clusters", (4, 4, 1), MATRICES, overlaps=True),
     "lists": Case("listed", (1, 1, 1), [LIST, f32(0x30000000, 4, 8), Number(0.5, "float")]),
     "list without a launch": Case("listed", (0, 1, 1), [LIST, f32(0x30000000, 4, 8), Number(0.5, "float")]),
+    "products of lists": Case("products", (4, 1, 1), [*PRODUCTS, MATRICES[1]]),
     "extent of 64 bits": Case("large", (2, 1, 1), [f32(0x10000000, 2**33)]),
     "pointers": Case("pointers", (1, 1, 1), [Number(0x10000000, "CUdeviceptr"), Number(-7, "int32_t")]),
 }
@@ -257,7 +264,11 @@ def metadata_name(case: Case, target: str) -> str:
 def sizes(metadata: Metadata) -> list[int]:
     """The size in bytes of each parameter."""
     return [
-        128 if isinstance(parameter, TensorMapParameter) else int(parameter.type.lstrip("usbf")) // 8
+        int(parameter.type.lstrip("usbf")) // 8
+        if isinstance(parameter, ValueParameter)
+        else 128
+        if isinstance(parameter, TensorMapParameter)
+        else 8
         for parameter in metadata.parameters
     ]
 

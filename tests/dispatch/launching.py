@@ -8,12 +8,13 @@ from typing import Any
 
 import tilec as ct
 from tilec.driver import kernel_launch
+from tilec.frozen import replace
 from tilec.runtime.arguments import ArrayArgument, ListArgument, ScalarArgument
 from tilec.runtime.artifact import Artifact
 from tilec.runtime.elements import parameter_dtype
 from tilec.runtime.expression import Operation, Parameter
 from tilec.runtime.launch_plan import leaves
-from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
+from tilec.runtime.metadata import Metadata, TensorMapParameter, TensorMapTableParameter, ValueParameter
 from tilec.runtime.tensor_map import Recipe
 from tilec.signature import Signature
 
@@ -21,6 +22,7 @@ driver = ctypes.CDLL("libcuda.so.1")
 # The bytes of elements by name.
 SIZES = {"i1": 1, "i8": 1, "u8": 1, "i16": 2, "f16": 2, "bf16": 2, "i32": 4, "u32": 4, "f32": 4, "i64": 8, "f64": 8}
 MAP_BYTES = 128
+ADDRESS_BYTES = 8
 MOST_PARAMETERS = 128
 
 
@@ -212,12 +214,19 @@ def record(sizes: list[int]) -> None:
     driver.record_parameters(len(sizes), (ctypes.c_int * len(sizes))(*sizes))
 
 
-def metadata_of(signature: Signature, target: str = "sm_100a", **fields: Any) -> Metadata:
-    """Metadata of a kernel that takes every entry argument, and a tensor map of each array that allows one."""
+def metadata_of(
+    signature: Signature, target: str = "sm_100a", *, maps_of_lists: bool = False, **fields: Any
+) -> Metadata:
+    """Metadata of a kernel that takes every entry argument, and a tensor map of each array that allows one.
+
+    With `maps_of_lists` also one of each array of a list.
+    """
     values: list[ValueParameter] = []
     recipes: list[Recipe] = []
     for argument in leaves(signature):
         if isinstance(argument, ListArgument):
+            if maps_of_lists and _has_map(argument.element):
+                recipes.append(replace(_recipe(argument.element, 0), list=len(values)))
             names = argument.value_names()
             values.extend(map(ValueParameter, ("u64", "s32"), names))
         elif isinstance(argument, ArrayArgument):
@@ -228,7 +237,10 @@ def metadata_of(signature: Signature, target: str = "sm_100a", **fields: Any) ->
             values.extend(ValueParameter("u64" if name == argument.name else extents, name) for name in names)
         else:
             values.append(ValueParameter(_parameter_type(argument), argument.name))
-    maps = [TensorMapParameter(index) for index in range(len(recipes))]
+    maps = [
+        TensorMapParameter(index) if recipe.list is None else TensorMapTableParameter(index)
+        for index, recipe in enumerate(recipes)
+    ]
     return Metadata("entry", target, signature.arguments, (*values, *maps), tuple(recipes), (128, 1, 1), **fields)
 
 
@@ -261,7 +273,11 @@ def _recipe(argument: ArrayArgument, first: int) -> Recipe:
 def sizes_of(metadata: Metadata) -> list[int]:
     """The sizes of the parameters in bytes."""
     return [
-        MAP_BYTES if isinstance(parameter, TensorMapParameter) else parameter_dtype(parameter.type).itemsize
+        parameter_dtype(parameter.type).itemsize
+        if isinstance(parameter, ValueParameter)
+        else MAP_BYTES
+        if isinstance(parameter, TensorMapParameter)
+        else ADDRESS_BYTES
         for parameter in metadata.parameters
     ]
 

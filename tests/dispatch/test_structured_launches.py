@@ -140,6 +140,31 @@ print(driver.record_last().contents.allocations)
     assert run_program(START + program) == ["0", captured, "0"]
 
 
+def test_arrays_of_lists_have_tensor_maps(run_program) -> None:
+    program = """
+replace_compiler(maps_of_lists=True)
+launched = twice(example, x, ([y, z, y], [odd]), 1)
+encoded = driver.record_encodings()
+other = twice(example, x, ([y, z, z], [odd]), 1)
+print(launched.copied != other.copied, launched.parameters[-1] == other.parameters[-1])
+by_native(7, 2, example, (x, ([z, y, z, y], [odd]), 1))
+print(driver.record_encodings() - encoded, driver.record_last().contents.allocations)
+"""
+    # The Python path encodes each map, and native launches find the maps of equal arrays.
+    assert run_program(START + program) == ["True True", "4 0"]
+
+
+def test_empty_arrays_of_lists_have_tensor_maps_over_padding(run_program) -> None:
+    program = """
+replace_compiler(maps_of_lists=True)
+twice(example, x, [y, z], 1)
+launched = [by_native(7, 2, example, (x, given, 1)) for given in ([y, empty], [empty, empty], [empty, y], [y, empty])]
+print(ct.launch_counts(), driver.record_last().contents.allocations)
+print(launched[0] == launched[3], len({each.copied for each in launched}))
+"""
+    assert run_program(START + program) == ["{'native': 5} 0", "True 3"]
+
+
 def test_references_to_structures_are_flat(run_program) -> None:
     program = """
 import gc, sys

@@ -101,7 +101,7 @@ def test_executors_of_readme() -> None:
 @pytest.mark.parametrize(
     ("found", "expected"),
     [
-        (categories.DECLARATIONS, {"allocate", "make_channel", "make_tensor_map", "shared"}),
+        (categories.DECLARATIONS, {"allocate", "list_word", "make_channel", "make_tensor_map", "shared"}),
         (categories.STEPS, {"put_begin", "put_commit", "get", "release"}),
         (categories.STEPS_AND_SKIPS, {"put_begin", "put_commit", "get", "release", "skip"}),
         (categories.GLOBAL_LOADS, {"load_view", "load_global"}),

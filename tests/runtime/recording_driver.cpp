@@ -9,11 +9,13 @@
 // RECORDED_PARAMETERS is the sizes in bytes of the parameters of any kernel, which are then printed in place of a run;
 // the first byte of an encoded map is its number. The time between two events is one microsecond per block of the last
 // launch along x; with RECORDED_ENDLESS no event is reached.
+#include <algorithm>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <dlfcn.h>
+#include <vector>
 
 namespace {
 constexpr int success = 0, invalid_value = 1, invalid_context = 201, not_found = 500, file_not_found = 301,
@@ -39,16 +41,20 @@ struct LaunchConfig {
 
 thread_local int contexts = 0, capture_mode = 0;
 unsigned char encoded_maps = 0;
-uint64_t allocated_in_stream = 0;
+// The addresses that streams allocated, the last one first.
+std::vector<uint64_t> allocated_in_stream;
 unsigned blocks_of_last_launch = 0;
 
 void print_parameters(const char *sizes, void **parameters) {
   int size, length;
   for (int i = 0; sscanf(sizes, "%d%n", &size, &length) == 1; sizes += length, ++i) {
     printf("parameter %d ", i);
-    if (size == sizeof allocated_in_stream && allocated_in_stream &&
-        !memcmp(parameters[i], &allocated_in_stream, sizeof allocated_in_stream)) {
-      printf("is the memory that the stream allocated last\n");
+    uint64_t address = 0;
+    memcpy(&address, parameters[i], size < 8 ? size : 8);
+    const auto found = std::find(allocated_in_stream.begin(), allocated_in_stream.end(), address);
+    if (size == 8 && found != allocated_in_stream.end()) {
+      printf("is the memory that the stream allocated last");
+      printf(found == allocated_in_stream.begin() ? "\n" : " but %d\n", int(found - allocated_in_stream.begin()));
       continue;
     }
     for (int byte = 0; byte < size; ++byte)
@@ -134,7 +140,8 @@ int cuMemcpyHtoD_v2(uint64_t to, const void *from, size_t size) {
   return memcpy(reinterpret_cast<void *>(to), from, size), printf("to device %zu\n", size), success;
 }
 int cuMemAllocAsync(uint64_t *address, size_t size, void *stream) {
-  *address = allocated_in_stream = reinterpret_cast<uint64_t>(calloc(1, size));
+  *address = reinterpret_cast<uint64_t>(calloc(1, size));
+  allocated_in_stream.insert(allocated_in_stream.begin(), *address);
   return printf("allocate %zu in stream %p\n", size, stream), success;
 }
 int cuMemFreeAsync(uint64_t address, void *stream) {

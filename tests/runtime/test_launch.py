@@ -306,9 +306,9 @@ from tilec.runtime import launch as module
 from tilec.runtime.devices import devices
 from tilec.lowering.tma.tensor_map import TensorMap
 original = module.pack
-def pack(metadata, binding, encode, padding):
+def pack(metadata, binding, encode, padding, place):
     print("byte 10:", encode(TensorMap("f32", (4,), (), (4,), (1,), 0x1000))[10])
-    return original(metadata, binding, encode, padding)
+    return original(metadata, binding, encode, padding, place)
 module.pack = pack
 launch(changed(target="sm_{major}0a"), 2, [a, b, c, 200])
 """

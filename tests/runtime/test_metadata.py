@@ -9,7 +9,7 @@ import pytest
 from tilec.errors import InputError
 from tilec.runtime import metadata
 from tilec.runtime.json_record import Record
-from tilec.runtime.metadata import TensorMapParameter, ValueParameter
+from tilec.runtime.metadata import TensorMapParameter, TensorMapTableParameter, ValueParameter
 
 # One f16 matrix read by TMA in boxes of 64x128, and a scalar.
 VALID: dict[str, Any] = {
@@ -198,3 +198,40 @@ def test_error_names_the_missing_field(name: str) -> None:
 def test_json_syntax_error_has_line_and_column() -> None:
     with pytest.raises(InputError, match="scale.launch.json:2:3 is not valid JSON"):
         metadata.read(Record.parse('{"schema": 1,\n  x}', "scale.launch.json"))
+
+
+def listed() -> dict[str, Any]:
+    """The metadata of a kernel of a list of such matrices."""
+    fields = copy.deepcopy(VALID)
+    fields["arguments"][0] = {"name": "A", "kind": "list", "element": {**fields["arguments"][0], "name": "A[?]"}}
+    fields["parameters"] = [
+        {"kind": "value", "type": "u64", "name": "A"},
+        {"kind": "value", "type": "s32", "name": "len(A)"},
+        {"kind": "value", "type": "f32", "name": "x"},
+        {"kind": "tensor_map_table", "index": 0},
+    ]
+    fields["tensor_maps"][0] = {"list": 0, **fields["tensor_maps"][0]}
+    return fields
+
+
+def test_tensor_map_of_a_list() -> None:
+    found = read(listed())
+    assert json.loads(metadata.to_text(found)) == listed()
+    assert found.parameters[3] == TensorMapTableParameter(0) and found.tensor_maps[0].list == 0
+
+
+def test_error_names_the_invalid_field_of_the_tensor_map_of_a_list() -> None:
+    table, words, parameter, kind = listed(), listed(), listed(), listed()
+    table["tensor_maps"][0]["list"] = 1
+    words["tensor_maps"][0]["base"] = {"parameter": 5}
+    parameter["parameters"][3]["kind"] = "tensor_map"
+    kind["tensor_maps"][0].pop("list")
+    kind["tensor_maps"][0] |= {"extents": [64, 64], "strides": [128]}
+    for fields, message in (
+        (table, r"'tensor_maps\[0\]' needs the entry argument of the table of a list"),
+        (words, r"'tensor_maps\[0\]' needs parameters below 5"),
+        (parameter, "'parameters' needs a tensor_map_table for each tensor map of a list, and for no other"),
+        (kind, "'parameters' needs a tensor_map_table for each tensor map of a list, and for no other"),
+    ):
+        with pytest.raises(InputError, match=message):
+            read(fields)

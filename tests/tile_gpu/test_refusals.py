@@ -35,6 +35,12 @@ MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
 PRODUCT = "%m = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d\n"
 POINTERS = "tensor<128x64xi64, #rows>"
+LISTED = (
+    "%word = tile_gpu.list_word %p word 0 of 5 : i64\n"
+    '%m = tile_gpu.make_tensor_map "f16" %word[%n, %n] strides [%n] box [64, 128] swizzle 128B fill zero\n'
+)
+ROW_NUMBERS = "buffer<128xi32, shared, contiguous=0 swizzle=none>"
+INDICES = f"%rows = tile_gpu.shared : {ROW_NUMBERS}\n"
 COPIED = f"%q = arith.constant dense<0> : {POINTERS}\n"
 REVERSED = 'tensor<128xf32, "register=none lane=(64)(32)(16)(8)(4) warp=(2)(1) shape=128">'
 BYTES = "buffer<128x128xf8E4M3FN, shared, contiguous=1 swizzle=128B>"
@@ -143,6 +149,14 @@ REFUSALS = {
     "%r = tile_gpu.load_tensor_memory %d from 0 : !d -> !h": "tile and buffer must agree in rows and elements, but got",
     "%r = tile_gpu.load_tensor_memory %d from 64 : !d -> !t": "a first column that is a multiple of 64 from 0 to 0",
     "tile_gpu.tma_load %map[%n] -> %slot#0 of %c : !a": "expected 2 coordinates of a map of 2 dimensions, but got 1",
+    "%r = tile_gpu.list_word %p word 5 of 5 : i64": "expected a word of 1 + 2 * rank words, but got word 5 of 5",
+    "%r = tile_gpu.list_word %p word 1 of 4 : i64": "expected a word of 1 + 2 * rank words, but got word 1 of 4",
+    f"{LISTED}tile_gpu.tma_load %m[%n, %n] -> %slot#0 of %c : !a": (
+        "expected 3 coordinates of a map of 2 dimensions, but got 2"
+    ),
+    f"{LISTED}{INDICES}tile_gpu.tma_gather %m[%n] rows %rows -> %slot#0 of %c : {ROW_NUMBERS} -> !a": (
+        "expected the map of one matrix, not of the arrays of a list"
+    ),
     "tile_gpu.tma_store %w -> %map[%n, %n] : !s": "expected a buffer of f16, the element of the map, but got buffer<",
     "tile_gpu.tma_load %map[%n, %n] -> %slot#1 of %c : !b": "expected a buffer of whole boxes [64, 128], but got",
     '%r = tile_gpu.make_tensor_map "f32" %p[%n] strides [%n] box [32] swizzle none fill nan': "expected 1 extents",

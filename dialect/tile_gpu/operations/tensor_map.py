@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from tilec.dialect.attributes import Enumeration, Integers32, Text
+from tilec.dialect.attributes import Enumeration, Int32, Integers32, Text
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch
@@ -146,12 +146,35 @@ def _outside(name: str, values: Sequence[int], limits: tuple[int, int]) -> str |
     return f"expected {name} from {least} to {greatest}, but got {found}"
 
 
+def _word_of_array(op: "ListWordOp") -> str | None:
+    if op.words % 2 and 0 <= op.word < op.words:
+        return None
+    return f"expected a word of 1 + 2 * rank words, but got word {op.word} of {op.words}"
+
+
+class ListWordOp(Operation, name="list_word", traits=[ext.Pure]):
+    """Word `word` of each array of a list, whose table has `words` of 64 bits for each.
+
+    Word 0 is the address, and the extents and the strides follow (docs/signature.md). The launcher alone has its value,
+    so that only tensor maps use it.
+    """
+
+    interface = Interface(Category.DECLARATION, executor=Executor.NONE, scratch=Scratch.NONE, is_pure=True)
+    result: Result[Integer64]
+    table: Operand[Integer64]
+    word: Int32
+    words: Int32
+    assembly = "$table word $word of $words attr-dict : type($result)"
+    rules = [_word_of_array]
+
+
 class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
     """A TMA descriptor over kernel arguments: innermost dimension first, strides from the second on, in
     elements, or in bytes if elements share bytes.
 
     Without `kind` it copies boxes of the tensor. With a kind the tensor is images (C, W, then H and D if it has them,
     then N), the box is [channels, pixels], and `lower` and `upper` bound the start of the pixels (W first).
+    Over the words of a list there is a map for each array, whose number is the last coordinate of a copy.
     """
 
     interface = Interface(Category.DECLARATION, executor=Executor.NONE, scratch=Scratch.NONE, is_pure=True)
@@ -173,6 +196,17 @@ class MakeTensorMapOp(Operation, name="make_tensor_map", traits=[ext.Pure]):
         " box [$box] swizzle word($swizzle) fill $fill attr-dict"
     )
     rules = [_ranks, _fields_of_kind, _column, _corners, _element_strides, _element_and_row, _swizzle_of_kind]
+
+
+def words_of(made: MakeTensorMapOp) -> ListWordOp | None:
+    """The address of the arrays of a list of which each has a map; None for the map of one tensor."""
+    base = made.base.owner
+    return base if isinstance(base, ListWordOp) else None
+
+
+def coordinates_of(made: MakeTensorMapOp) -> int:
+    """The coordinates of a copy: one for each dimension, and the number of the array of a list."""
+    return len(made.extents) + (words_of(made) is not None)
 
 
 def made_by(map: ir.Value) -> MakeTensorMapOp | None:

@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.operations.channel import PAIR, channel_of_kernel
 from tilec.dialect.tile_gpu.operations.kernel import kernel_around
 from tilec.dialect.tile_gpu.operations.matrix import METADATA
-from tilec.dialect.tile_gpu.operations.tensor_map import IM2COL_KINDS, PACKED_BITS, made_by
+from tilec.dialect.tile_gpu.operations.tensor_map import IM2COL_KINDS, PACKED_BITS, coordinates_of, made_by, words_of
 from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.element_types import element_type
 
@@ -63,12 +63,12 @@ def _boxes_alone(op: ir.OpView) -> str | None:
 
 
 def coordinates_of_map(op: ir.OpView) -> str | None:
-    rank = len(op.map.owner.extents)
+    rank, expected = len(op.map.owner.extents), coordinates_of(op.map.owner)
     if _scatters(op):
         found = len(op.coordinates)
         return None if found == 1 else f"expected one coordinate, the first column of the rows, but got {found}"
-    if len(op.coordinates) != rank:
-        return f"expected {rank} coordinates of a map of {rank} dimensions, but got {len(op.coordinates)}"
+    if len(op.coordinates) != expected:
+        return f"expected {expected} coordinates of a map of {rank} dimensions, but got {len(op.coordinates)}"
     return None
 
 
@@ -147,7 +147,7 @@ BUFFER_RULES = [swizzle_of_map, _boxes_of_map, _columns_of_map, element_of_map]
 
 
 def offsets_of_kind(op: "TmaLoadOp") -> str | None:
-    kind, rank = op.map.owner.kind, len(op.coordinates)
+    kind, rank = op.map.owner.kind, len(op.map.owner.extents)
     if kind is None:
         expected, described = 0, "without kind"
     else:
@@ -292,6 +292,8 @@ def _of_one_cta(op: ir.OpView) -> str | None:
 def rows_of_map(op: ir.OpView) -> str | None:
     """The problem with the indices or the buffer of a gather or scatter, by the map of its matrix, or None."""
     made, buffer, rows = op.map.owner, op.buffer.type, op.rows.type
+    if words_of(made) is not None:
+        return "expected the map of one matrix, not of the arrays of a list"
     box = list(made.box)
     if made.kind is not None or len(box) != 2 or box[1] != 1:
         kind = "" if made.kind is None else f" of kind {made.kind}"

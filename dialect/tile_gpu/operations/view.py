@@ -149,7 +149,8 @@ class StoreViewOp(Operation, name="store_view"):
 class LoadGlobalOp(Operation, name="load_global"):
     """result[i] = the element at address pointers[i] where mask[i], else other[i] (zero without `other`).
 
-    `early` and `repeatable` as in `load_view`.
+    `early` and `repeatable` as in `load_view`. Nothing changes `constant` memory while the kernel runs: all CTAs
+    read the same.
     """
 
     interface = Interface(Category.LOAD, Memory.GLOBAL)
@@ -162,9 +163,10 @@ class LoadGlobalOp(Operation, name="load_global"):
     scope: Scope | None
     early: Flag
     repeatable: Flag
+    constant: Flag
     assembly = (
         "$pointers{, mask $mask}{, other $other} vector $vector{ order $order}{ scope $scope}{ $early}{ $repeatable}"
-        " attr-dict : type($pointers) -> type($result)"
+        "{ $constant} attr-dict : type($pointers) -> type($result)"
     )
     rules = [_scope_of_order, operands_and_results_agree, _repeatable_is_weak]
 

@@ -6,7 +6,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalAddressOp
 from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, ClusterSizeOp, KernelOp, NumProgramsOp, ProgramIdOp
-from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.shape import ExtractOp, SplatOp
+from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp
+from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp
 from tilec.dialect.walk import operations_inside, owner_of, terminator_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.enclosing import path_to
@@ -14,7 +16,8 @@ from tilec.lowering.gpu.ir.enclosing import path_to
 _PROGRAM_ID, _CLAIMED = ProgramIdOp.OPERATION_NAME, ClaimedBlockOp.OPERATION_NAME
 _EQUAL = (
     *(_PROGRAM_ID, NumProgramsOp.OPERATION_NAME, ClusterSizeOp.OPERATION_NAME),
-    *(GlobalAddressOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME, _CLAIMED),
+    *(GlobalAddressOp.OPERATION_NAME, ListWordOp.OPERATION_NAME, MakeTensorMapOp.OPERATION_NAME, _CLAIMED),
+    *(SplatOp.OPERATION_NAME, ExtractOp.OPERATION_NAME),
 )
 _EQUAL_DIALECTS = ("arith.", "math.", "scf.")
 # The operands of scf.for before the carried values.
@@ -22,7 +25,7 @@ _BOUNDS = 3
 
 
 class EqualValues:
-    """Knows which scalars derive from the arguments and the position of the tile block alone.
+    """Knows which scalars derive from the arguments, constant memory and the position of the tile block alone.
 
     With `along` the CTAs have a tile block each, and these are adjacent along that axis of the grid. With `in_pairs`
     the values are equal in both CTAs of each pair, whose ranks differ in the last bit.
@@ -46,7 +49,8 @@ class EqualValues:
     def _is_equal(self, op: ir.Operation) -> bool:
         if op.name == _PROGRAM_ID and op.opview.axis == self._along:
             return False
-        return op.name in _EQUAL or op.name.startswith(_EQUAL_DIALECTS)
+        is_constant = op.name == LoadGlobalOp.OPERATION_NAME and op.opview.constant
+        return is_constant or op.name in _EQUAL or op.name.startswith(_EQUAL_DIALECTS)
 
     def has(self, value: ir.Value) -> bool:
         return value not in self._different

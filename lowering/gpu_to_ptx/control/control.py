@@ -11,6 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.walk import terminator_of
 from tilec.lowering.gpu.loops.loop_attributes import repeats
+from tilec.lowering.gpu_to_ptx.memory.map_address import acquire_maps
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element, element_named, layout_of
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, lowest_bit, pack, packed_type, unpack
@@ -23,6 +24,7 @@ def scf_for(lowering: Lowering, operation: ir.Operation) -> None:
     """Tests before the first iteration, unless it is known to run, and at the end of each: one branch per iteration."""
     lower, upper, step, *inits = operation.operands
     body, carried = operation.regions[0].blocks[0], Carried(lowering, inits)
+    acquire_maps(lowering, operation)
     kind, signed = element(lower), "unsignedCmp" not in operation.attributes
     lower, upper, step = (extended(lowering, kind, signed, lowering.scalar(v)) for v in (lower, upper, step))
     # Predicates have no arithmetic: a counter of i1 is extended to 32 bits.
@@ -89,6 +91,7 @@ def scf_if(lowering: Lowering, operation: ir.Operation) -> None:
         if block is not None:
             lowering.state = dict(before)
             lowering.at(block)
+            acquire_maps(lowering, region.blocks[0])
             values = lowering.lower_block(region.blocks[0])
             lowering.b.location = location
             lowering.b.branch(done, *carried.registers(values))
@@ -113,6 +116,7 @@ def scf_while(lowering: Lowering, operation: ir.Operation) -> None:
     lowering.b.cond_branch(lowering.scalar(condition), body, forwarded, done, forwarded, uniform=True)
     lowering.at(body)
     leaving.arrive(after.arguments, body.arguments)
+    acquire_maps(lowering, after)
     values = lowering.lower_block(after)
     lowering.b.location = location
     lowering.b.branch(head, *entering.registers(values))

@@ -23,6 +23,7 @@ from tilec.dialect.tile_gpu.operations.tma import (
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
+from tilec.lowering.gpu_to_ptx.memory.map_address import map_address, own_coordinates, table_word
 from tilec.lowering.gpu_to_ptx.registers.cluster import (
     address_in_cta,
     mask_of_cluster,
@@ -46,15 +47,9 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.target import LANES, targets_with
 
 
-def _map_address(lowering: Lowering, map: ir.Value) -> ir.Value:
-    """The generic address of the parameter of a tensor map."""
-    symbol = lowering.b.compute(f"mov.b64 $0, {lowering.maps[map]};", lowering.b.i64)
-    return lowering.b.compute("cvta.param.u64 $0, $1;", lowering.b.i64, symbol)
-
-
 def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> list[tuple[ir.Value, list[ir.Value]]]:
     """The address and box coordinates of each box of a buffer: of each panel, and of its rows beyond a box."""
-    coordinates = [lowering.scalar(value) for value in operation.opview.coordinates]
+    coordinates = [lowering.scalar(value) for value in own_coordinates(operation.opview)]
     base = _part_address(lowering, operation, buffer)
     if is_scale_layout(buffer.type.layout):
         scales = parse_scale_layout(buffer.type.layout, buffer.type.shape)
@@ -124,7 +119,7 @@ def _tma_load(lowering: Lowering, operation: ir.Operation) -> None:
     # PTX ISA 9.7.9.27.1.2: with .cta_group::2 the barrier may be in either CTA of the pair.
     group = ".cta_group::2" if channel.across == PAIR else ""
     mode, offsets = _LOAD_MODES[kind], [lowering.scalar(value) for value in op.offsets]
-    map = _map_address(lowering, op.map)
+    map = map_address(lowering, op)
     barrier = _signalled_barrier(lowering, channel)
     mask = [_multicast_mask(lowering, op)] if op.multicast else []
     with lowering.issuing() as elected:
@@ -202,7 +197,7 @@ def _signalled_barrier(lowering: Lowering, channel: ChannelPlan) -> ir.Value:
 @lowers(TmaPrefetchOp)
 def _tma_prefetch(lowering: Lowering, operation: ir.Operation) -> None:
     op: TmaPrefetchOp = operation.opview
-    map, coordinates = _map_address(lowering, op.map), [lowering.scalar(value) for value in op.coordinates]
+    map, coordinates = map_address(lowering, op), [lowering.scalar(value) for value in own_coordinates(op)]
     rank = len(coordinates)
     with lowering.issuing() as elected:
         text = f"@$0 cp.async.bulk.prefetch.tensor.{rank}d.L2.global.tile [$1, {{{operands(rank, 2)}}}];"
@@ -220,7 +215,7 @@ def _tma_gather(lowering: Lowering, operation: ir.Operation) -> None:
         )
     op: TmaGatherOp = operation.opview
     channel = lowering.plan.channels[op.channel]
-    map, column = _map_address(lowering, op.map), lowering.scalar(op.column)
+    map, column = map_address(lowering, op), lowering.scalar(op.column)
     barrier = barrier_address(lowering, channel, channel.full, PRODUCER)
     with lowering.issuing() as elected:
         for address, coordinates in _copies_of_rows(lowering, op, column, elected):
@@ -254,7 +249,7 @@ def _tma_store(lowering: Lowering, operation: ir.Operation) -> None:
     if op.rows is not None:
         _scatter_rows(lowering, op)
         return
-    map = _map_address(lowering, op.map)
+    map = map_address(lowering, op)
     mode = "tile" if op.map.owner.kind is None else "im2col_no_offs"
     name, reduction = ("cp.reduce", f".{op.reduction}") if op.reduction is not None else ("cp", "")
     with lowering.issuing() as elected:
@@ -276,7 +271,7 @@ def _scatter_rows(lowering: Lowering, op: TmaStoreOp) -> None:
             f"{lowering.target.name} has no tile::scatter4, which needs {targets_with('scatters_rows')} "
             "(PTX ISA 9.7.9.27.1.3): scatter with tile_gpu.store_view",
         )
-    map, column = _map_address(lowering, op.map), lowering.scalar(op.coordinates[0])
+    map, column = map_address(lowering, op), lowering.scalar(op.coordinates[0])
     with lowering.issuing() as elected:
         for address, coordinates in _copies_of_rows(lowering, op, column, elected):
             lowering.b.execute(_SCATTER, (), elected, map, address, *coordinates)
@@ -302,10 +297,11 @@ def _store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:
     TMA writes 16 bytes as a whole (docs/hardware.md), so the map of such a tensor ends at the last multiple of them.
     Only the tiles that hold the end of rows have such elements, and one warp stores them row by row.
     """
-    coordinates = [lowering.scalar(value) for value in op.coordinates]
+    coordinates = [lowering.scalar(value) for value in own_coordinates(op)]
     element = element_of(op.buffer.type.element)
     layout = shared_layout(op.buffer.type)
-    end = _narrow(lowering, op.end)
+    assert op.end is not None
+    end = _narrow(lowering, lowering.scalar(op.end), op.end.type)
     # The extent of the map, which the launcher computes.
     first = lowering.compute(f"and.b32 $0, $1, {-widest(element)};", "i32", end)
     column = lowering.compute("sub.s32 $0, $1, $2;", "i32", first, coordinates[0])
@@ -336,10 +332,9 @@ def _store_row_ends(lowering: Lowering, op: TmaStoreOp) -> None:
         lowering.b.execute("bar.warp.sync 0xffffffff;")
 
 
-def _narrow(lowering: Lowering, value: ir.Value) -> ir.Value:
+def _narrow(lowering: Lowering, register: ir.Value, type: ir.Type) -> ir.Value:
     """An extent, which is below 2**31 in all tensors that have a map, in 32 bits."""
-    register = lowering.scalar(value)
-    return lowering.compute("cvt.u32.u64 $0, $1;", "i32", register) if str(value.type) == "i64" else register
+    return lowering.compute("cvt.u32.u64 $0, $1;", "i32", register) if str(type) == "i64" else register
 
 
 def _position(
@@ -355,7 +350,12 @@ def _position(
         if below < math.prod(box[1:]):
             offset = lowering.compute(f"and.b32 $0, $1, {size - 1};", "i32", offset)
         position.append(lowering.compute("add.s32 $0, $1, $2;", "i32", start, offset))
-        below_extent = lowering.compute("setp.lt.u32 $0, $1, $2;", "i1", position[-1], _narrow(lowering, extent))
+        below_extent = lowering.compute(
+            "setp.lt.u32 $0, $1, $2;",
+            "i1",
+            position[-1],
+            _narrow(lowering, table_word(lowering, op, extent), extent.type),
+        )
         has_row = conjunction(lowering, has_row, below_extent)
     return position, has_row
 
@@ -366,11 +366,11 @@ def _global_address(
     """The address of element `first` of the row at a position."""
     offset = lowering.compute("cvt.u64.u32 $0, $1;", "i64", first)
     for index, stride in zip(position, op.map.owner.strides, strict=True):
-        register, wide = lowering.scalar(stride), lowering.compute("cvt.u64.u32 $0, $1;", "i64", index)
+        register, wide = table_word(lowering, op, stride), lowering.compute("cvt.u64.u32 $0, $1;", "i64", index)
         if str(stride.type) != "i64":
             register = lowering.compute("cvt.u64.u32 $0, $1;", "i64", register)
         offset = lowering.compute("mad.lo.s64 $0, $1, $2, $3;", "i64", wide, register, offset)
-    base = lowering.scalar(op.map.owner.base)
+    base = table_word(lowering, op, op.map.owner.base)
     return lowering.compute(f"mad.lo.s64 $0, $1, {element.bytes}, $2;", "i64", offset, base)
 
 

@@ -126,8 +126,7 @@ class Lowering:
     def __init__(self, builder: PtxBuilder, target: Target, plan: SharedPlan, compute_threads: int, ctas: int) -> None:
         self.b = builder
         self.ctas = ctas
-        self.joins_programs = False
-        self.multiplies_in_pairs = False
+        self.joins_programs = self.multiplies_in_pairs = False
         self.target = target
         self.plan = plan
         self.compute_threads = compute_threads
@@ -148,6 +147,7 @@ class Lowering:
         self.compute_roles = 1
         self.tensor_base: ir.Value | None = None
         self.maps: dict[ir.Value, str] = {}
+        self.acquisitions: dict[ir.Operation | ir.Block, list[ir.OpView]] = {}
         self.allocated: list[ir.Value] = []
         self.issuing_warp: ir.Value | None = None
         self._elected: ir.Value | None = None

@@ -6,9 +6,12 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
+from tilec.lowering.tile.analysis.list_words import loaded_word
 from tilec.lowering.tile.analysis.part_access import join_tokens
 from tilec.lowering.tile.analysis.replacing import erase_unused, rebuilt_without, replace
 from tilec.lowering.tile.analysis.tile_operations import is_tile_operation, producer
+
+_LOAD = "cuda_tile.load_ptr_tko"
 
 
 def prune_tokens(module: ir.Module) -> None:
@@ -37,11 +40,16 @@ def _shorten(op: ir.OpView) -> None:
 
 
 def _drop(op: ir.OpView) -> None:
-    """Rebuilds an access without a token that depends on nothing."""
-    if op.token is not None and _is_fresh(op.token):
-        with ir.InsertionPoint(op.operation), op.location:
-            rebuilt = rebuilt_without(op, "token")
-        replace(op, rebuilt)
+    """Rebuilds an access without a token that depends on nothing, or a load of memory that nothing changes."""
+    if op.token is None:
+        return
+    is_word = op.operation.name == _LOAD and loaded_word(op) is not None
+    if not is_word and not _is_fresh(op.token):
+        return
+    with ir.InsertionPoint(op.operation), op.location:
+        rebuilt = list(rebuilt_without(op, "token"))
+    # What follows the load follows what it followed.
+    replace(op, [rebuilt[0], op.token] if is_word else rebuilt)
 
 
 def _is_fresh(token: ir.Value) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING
 
 from tilec.dialect.build import Group
 from tilec.dialect.cuda_tile.types import PointerType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp
 from tilec.lowering import emitter
+from tilec.lowering.tile.analysis.list_words import list_word
 
 if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
@@ -40,10 +43,16 @@ class Declarations:
         return self._shared[key]
 
     def argument(self, value: ir.Value) -> ir.Value:
-        """A value that the launcher can compute: an argument, perhaps assumed, or a constant."""
+        """A value that the launcher can compute: an argument, perhaps assumed, a constant, or a word of a list."""
         owner = value.owner
         if isinstance(owner, ir.Block):
             return self._arguments[value]
+        word = list_word(value)
+        if word is not None:
+            table, number, words = self._arguments[word.item.list.table], word.number, word.item.list.words
+            i64 = [emitter.integer_type(64)]
+            declare = partial(self.declare, ListWordOp, [table], i64, word=number, words=words)
+            return self.shared((table, number), declare)
         if owner.operation.name == "cuda_tile.assume":
             return self.argument(owner.operation.operands[0])
         splat = ir.DenseElementsAttr(owner.operation.attributes["value"]).get_splat_value()

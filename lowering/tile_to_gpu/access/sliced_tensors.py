@@ -7,16 +7,17 @@ dimension (`sliced_map.py` has the arithmetic). TMA's own check of the extents t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from math import gcd
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import reached
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW, bounds, greatest
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisor_of
 from tilec.lowering.tile.analysis.index_arithmetic import Number
+from tilec.lowering.tile.analysis.list_words import ListItem, list_word
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
 from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
 from tilec.lowering.tma.rules import MAX_RANK, STRIDE_LIMIT
@@ -24,10 +25,6 @@ from tilec.lowering.tma.rules import MAX_RANK, STRIDE_LIMIT
 # Strides of a tensor map are multiples of 16 bytes (CUDA driver API).
 _GRANULE_BITS = 128
 COMPUTED = "base or extents are computed in the kernel"
-LISTED = (
-    "its strides are in memory, as those of an array of a list, and tensor maps are of arguments: pass a tuple of "
-    "arrays, or slices of one array"
-)
 # The bits of an offset of a pointer.
 _OFFSET_BITS = 64
 
@@ -69,11 +66,12 @@ def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
 
     Its elements have `bits` bits.
     """
-    if not all(map(at_launch, tensor.dynamicStrides)):
-        return LISTED if any(map(_is_loaded, tensor.dynamicStrides)) else "strides are computed in the kernel"
+    known_at_launch = partial(at_launch, item=list_item(tensor))
+    if not all(map(known_at_launch, tensor.dynamicStrides)):
+        return "strides are computed in the kernel"
     extents, strides = tensor_extents(tensor), tensor_strides(tensor)
-    computed = [k for k, extent in enumerate(extents) if not isinstance(extent, int) and not at_launch(extent)]
-    if not computed and at_launch(tensor.base):
+    computed = [k for k, extent in enumerate(extents) if not isinstance(extent, int) and not known_at_launch(extent)]
+    if not computed and known_at_launch(tensor.base):
         return None
     if len(computed) > 1:
         return f"extents {computed[0]} and {computed[1]} are computed in the kernel, and TMA has a map for one of them"
@@ -81,12 +79,12 @@ def slice_of(tensor: ir.OpView, bits: int) -> Slice | str | None:
         return COMPUTED
     if any(_known(stride) == 0 for stride in strides):
         return f"{COMPUTED}, for an array with a stride of 0"
-    base, terms = _launch_pointer(tensor.base)
+    base, terms = _launch_pointer(tensor.base, known_at_launch)
     if base is None:
         return "the base address is computed in the kernel, but not as an offset from an argument"
     offsets: list[Offset] = []
     for term in terms:
-        offset = _offset(term, strides, bits)
+        offset = _offset(term, strides, bits, known_at_launch)
         if offset is None:
             return "an offset of the base address is not known to be a multiple of a stride and of 16 bytes"
         if not _is_narrow(offset):
@@ -124,29 +122,37 @@ def rank_reason(slice: Slice, type: ir.Type) -> str | None:
     return f"a tile of {type.rank} dimensions of this slice needs a tensor map of {rank}, and TMA has {MAX_RANK}"
 
 
-def at_launch(value: ir.Value) -> bool:
-    """Whether the launcher can compute a value: an argument of the entry, seen through assumptions, or a constant."""
+def list_item(tensor: ir.OpView) -> ListItem | None:
+    """The array of a list that a tensor is, or is a slice of; None for another tensor."""
+    base = tensor.base
+    while (moved := producer(base, "assume", "offset")) is not None:
+        base = moved.operation.operands[0]
+    address = list_word(base)
+    return None if address is None else address.item
+
+
+def at_launch(value: ir.Value, item: ListItem | None = None) -> bool:
+    """Whether the launcher can compute a value for each array of the list of `item`, if there is one.
+
+    It knows the arguments of the entry, seen through assumptions, constants, and the words of the array.
+    """
     owner = value.owner
     if isinstance(owner, ir.Block):
         return owner.owner.operation.name == "cuda_tile.entry"
     if owner.operation.name == "cuda_tile.assume":
-        return at_launch(owner.operands[0])
-    return owner.operation.name == "cuda_tile.constant"
+        return at_launch(owner.operands[0], item)
+    if owner.operation.name == "cuda_tile.constant":
+        return True
+    word = None if item is None else list_word(value)
+    return word is not None and word.item == item
 
 
-def _is_loaded(stride: ir.Value) -> bool:
-    """Whether a stride is read from memory."""
-    return any(producer(value, "load_ptr_tko") is not None for value in reached(stride, _operands_behind))
-
-
-def _operands_behind(value: ir.Value) -> Sequence[ir.Value]:
-    return () if isinstance(value.owner, ir.Block) else list(value.owner.operation.operands)
-
-
-def _launch_pointer(pointer: ir.Value) -> tuple[ir.Value | None, list[ir.Value]]:
+def _launch_pointer(
+    pointer: ir.Value, known_at_launch: Callable[[ir.Value], bool]
+) -> tuple[ir.Value | None, list[ir.Value]]:
     """The pointer that the launcher knows, None if there is none, and the offsets in elements that are added to it."""
     terms: list[ir.Value] = []
-    while not at_launch(pointer):
+    while not known_at_launch(pointer):
         moved = producer(pointer, "assume", "offset")
         if moved is None:
             return None, []
@@ -171,7 +177,9 @@ def _arithmetic(value: ir.Value, name: str) -> ir.OpView | None:
     return producer(without_assumptions(value), name) if value.type.element.width == _OFFSET_BITS else None
 
 
-def _offset(term: ir.Value, strides: Sequence[Number], bits: int) -> Offset | None:
+def _offset(
+    term: ir.Value, strides: Sequence[Number], bits: int, known_at_launch: Callable[[ir.Value], bool]
+) -> Offset | None:
     """A number of elements as steps of a stride of the tensor, of a factor that the launcher knows, or of 16 bytes."""
     number = splat(term)
     if number is not None:
@@ -188,7 +196,7 @@ def _offset(term: ir.Value, strides: Sequence[Number], bits: int) -> Offset | No
         if number is not None:
             return _constant_steps(_narrowest(index), number, strides, bits)
     for index, factor in pairs:
-        if at_launch(_narrowest(factor)) and _is_granular(factor, bits):
+        if known_at_launch(_narrowest(factor)) and _is_granular(factor, bits):
             return Offset(_narrowest(index), _known(factor))
     return None
 

@@ -17,7 +17,7 @@ from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_ma
 from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, element_bits, per_byte
 from tilec.lowering.tile_to_gpu.access.index import is_narrow
-from tilec.lowering.tile_to_gpu.access.sliced_tensors import COMPUTED, Slice, rank_reason, slice_of
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import COMPUTED, Slice, list_item, rank_reason, slice_of
 from tilec.lowering.tma.rules import MAX_BOX, MAX_RANK, STRIDE_LIMIT
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
@@ -194,6 +194,8 @@ def address_reason(
         reason = rank_reason(slice, type) if copies_slices else COMPUTED
         if reason is not None:
             return reason
+    elif not copies_slices and list_item(tensor) is not None:
+        return COMPUTED
     return _repeat_reason(tensor, type)
 
 

@@ -47,7 +47,7 @@ def converts(*names: str) -> Callable[[_Rule], _Rule]:
 class TensorView:
     """A tensor in global memory: base address, extents and strides (in elements) as scalars of tile_gpu.
 
-    `position` is that of a slice in the tensor map of all slices.
+    `position` is that of a slice in the tensor map of all slices, `item` the number of an array in its list, as i32.
     """
 
     base: ir.Value
@@ -56,6 +56,7 @@ class TensorView:
     type: ir.Type
     source: ir.OpView
     position: SlicePosition | None = None
+    item: ir.Value | None = None
 
     @property
     def index_width(self) -> int:

@@ -23,7 +23,7 @@ from tilec.lowering.tile_to_gpu.access.packing import divided_exactly
 from tilec.lowering.tile_to_gpu.access.tensor_maps import ALIGNMENT_BYTES, TensorMap, is_repeated, slice_under
 from tilec.lowering.tile_to_gpu.access.tensor_modes import Im2colFields, im2col_fields
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
-from tilec.lowering.tile_to_gpu.conversion.sliced_map import further_dimensions, key_of_slice, launch_values
+from tilec.lowering.tile_to_gpu.conversion.sliced_map import further_dimensions, key_of_map, launch_values
 from tilec.lowering.tma.rules import MAX_BOX
 
 
@@ -86,8 +86,7 @@ def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Va
     dimensions = tuple(type.dim_map[k] for k in map.order)
     copied = map.order, dimensions, map.swizzle, map.element, map.truncated, map.fill
     slice, declarations = slice_under(map.view), conversion.declarations
-    tensor = source.operation.results[0] if slice is None else key_of_slice(slice, source)
-    key = tensor, copied, tuple(box), spell(type.element)
+    key = key_of_map(slice, source), copied, tuple(box), spell(type.element)
     if slice is not None:
         box += [1] * slice.further_dimensions
 
@@ -170,15 +169,24 @@ def row_end(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value 
     """The elements of a row of the tensor of a truncated map; None if the map has them all."""
     if not map.truncated:
         return None
-    extent = tensor_extents(view.tensor.source)[view.type.dim_map[map.contiguous]]
+    dimension = view.type.dim_map[map.contiguous]
+    if view.tensor.item is not None:
+        return view.tensor.extents[dimension]
+    extent = tensor_extents(view.tensor.source)[dimension]
     return conversion.declarations.shared(("row end", extent), lambda: conversion.declarations.integer(extent))
 
 
 def coordinates(map: TensorMap, view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> list[ir.Value]:
     """The start of the box, innermost dimension first; i32, as the extents of a map are narrow.
 
-    Along a dimension whose elements a stride of 0 repeats, the map has one element.
+    Along a dimension whose elements a stride of 0 repeats, the map has one element. The number of the array of a list
+    comes last.
     """
+    start = _start_of_box(map, view, op, starts)
+    return start if view.tensor.item is None else [*start, view.tensor.item]
+
+
+def _start_of_box(map: TensorMap, view: TileView, op: ir.OpView, starts: Sequence[ir.Value]) -> list[ir.Value]:
     tensor, insides = view.tensor, proven_inbounds(op)
 
     def start(k: int) -> ir.Value:

@@ -31,11 +31,12 @@ from tilec.dialect.mlir import ir
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
 from tilec.lowering.tile.analysis.index_arithmetic import Number
+from tilec.lowering.tile.analysis.list_words import list_word
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
 from tilec.lowering.tile.analysis.tile_operations import without_assumptions
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations
 from tilec.lowering.tile_to_gpu.access.index import of_one_width
-from tilec.lowering.tile_to_gpu.access.sliced_tensors import Offset, Slice
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import Offset, Slice, list_item
 from tilec.lowering.tma.tensor_map import ELEMENTS
 
 # The strides in bytes whose products with 2**29 and with _ADJACENT_COORDINATE are 0 modulo 2**64.
@@ -132,12 +133,19 @@ def further_dimensions(
     return extents, steps
 
 
-def key_of_slice(slice: Slice, source: ir.OpView) -> tuple[Hashable, ...]:
-    """What the maps of all slices of an array along the dimension have in common."""
+def key_of_map(slice: Slice | None, source: ir.OpView) -> Hashable:
+    """What the maps of all slices of an array along the dimension, or of all arrays of a list, have in common."""
+    if slice is None:
+        if list_item(source) is None:
+            return source.operation.results[0]
+        slice = Slice(source.base, (), None)
     extents = [None if k == slice.dimension else _key(extent) for k, extent in enumerate(tensor_extents(source))]
     strides = [*tensor_strides(source), *(offset.stride for offset in slice.offsets)]
     return _key(slice.base), slice.dimension, tuple(extents), tuple(map(_key, strides))
 
 
 def _key(number: Number) -> Hashable:
-    return number if isinstance(number, int) else without_assumptions(number)
+    if isinstance(number, int):
+        return number
+    word = list_word(number)
+    return without_assumptions(number) if word is None else (word.item.list, word.number)

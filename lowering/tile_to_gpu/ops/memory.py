@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp, StoreGlobalOp
 from tilec.lowering import emitter
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.tile.analysis.list_words import loaded_word
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts, is_repeatable, runs_ahead
 
@@ -27,6 +28,7 @@ def _load_ptr(op: ir.OpView, conversion: Conversion) -> None:
         "vector": vector,
         "early": runs_ahead(op, conversion),
         "repeatable": is_repeatable(op, conversion),
+        "constant": loaded_word(op) is not None,
         **order_of(op),
     }
     loaded = emitter.gpu(LoadGlobalOp, fields, [type], **attributes).result

@@ -15,7 +15,7 @@ from tilec.lowering.tile_to_gpu.access.index import index_constant, index_of, of
 from tilec.lowering.tile_to_gpu.access.memory_order import order_of
 from tilec.lowering.tile_to_gpu.access.packing import padding_of, tile_of_bytes, tile_of_elements, type_of_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import address_of
-from tilec.lowering.tile_to_gpu.access.sliced_tensors import Slice, slice_of
+from tilec.lowering.tile_to_gpu.access.sliced_tensors import Slice, list_item, slice_of
 from tilec.lowering.tile_to_gpu.conversion.conversion import (
     Conversion,
     TensorView,
@@ -42,6 +42,7 @@ def _make_tensor_view(op: ir.OpView, conversion: Conversion) -> None:
         type,
         op,
         _position(op, extents, conversion),
+        _item(op, conversion),
     )
     conversion.tensor_views[op.operation.results[0]] = view
 
@@ -54,6 +55,16 @@ def _position(op: ir.OpView, extents: Sequence[ir.Value], conversion: Conversion
     indices = [offset.index for offset in slice.offsets]
     made = [index if isinstance(index, int) else conversion.get(index) for index in indices]
     return position_of(slice, None if slice.dimension is None else extents[slice.dimension], made)
+
+
+def _item(op: ir.OpView, conversion: Conversion) -> ir.Value | None:
+    """The number of the array of a list that a tensor is, or is a slice of."""
+    item = list_item(op)
+    if item is None:
+        return None
+    return (
+        emitter.i32(item.index) if isinstance(item.index, int) else emitter.cast_integer(conversion.get(item.index), 32)
+    )
 
 
 def _scalars(known: Sequence[int | None], dynamic: Sequence[ir.Value], conversion: Conversion) -> tuple[ir.Value, ...]:
@@ -128,9 +139,9 @@ def _prefetch(op: ir.OpView, conversion: Conversion) -> None:
     handle, start = declare_map(map, view, conversion), coordinates(map, view, op, offsets(view, op, conversion))
     extents, box = [view.type.tile_shape[k] for k in map.order], list(handle.owner.box)
     extents[0] //= map.parts
-    extents += [1] * (len(box) - len(extents))
-    for firsts in itertools.product(*(range(0, extent, size) for extent, size in zip(extents, box, strict=True))):
-        moved = [_plus(value, first) for value, first in zip(start, firsts, strict=True)]
+    # Coordinates after those of the tile, of a slice or of a list, are those of each box.
+    for firsts in itertools.product(*(range(0, extent, size) for extent, size in zip(extents, box, strict=False))):
+        moved = [_plus(value, first) for value, first in itertools.zip_longest(start, firsts, fillvalue=0)]
         emitter.gpu(TmaPrefetchOp, [handle, moved])
 
 

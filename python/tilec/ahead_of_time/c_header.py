@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tilec.ahead_of_time.c_contract import bind_call, contract_lines
-from tilec.ahead_of_time.c_list import bind_list, list_type, table_function
+from tilec.ahead_of_time.c_list import bind_list, list_type, map_table_function, table_function
 from tilec.ahead_of_time.c_support import MAX_RANK, support_text
 from tilec.ahead_of_time.c_tensor_map import tensor_map_lines
 from tilec.errors import UnsupportedError
@@ -23,7 +23,7 @@ from tilec.runtime.arguments import (
     leaves,
 )
 from tilec.runtime.kernel_index import Variant
-from tilec.runtime.metadata import Metadata, TensorMapParameter
+from tilec.runtime.metadata import Metadata, TensorMapTableParameter, ValueParameter
 from tilec.version import VERSION
 
 # Element type of a scalar -> its C type. The 16-bit and 8-bit floats are passed as their bits.
@@ -42,11 +42,12 @@ _SCALARS = {
 }
 # Names of the generated functions, and words of C and C++ that Python programs use as names.
 _RESERVED = frozenset(
-    "kernel stream grid folder values pointers status maps map parameters tables at words alignas alignof and asm "
-    "auto bitand bitor bool case catch char class const constexpr decltype default delete do double else enum "
-    "explicit export extern false float for friend goto if inline int long mutable namespace new noexcept not nullptr "
-    "operator or private protected public register restrict return short signed sizeof static struct switch template "
-    "this throw true try typedef typeid typename union unsigned using virtual void volatile wchar_t while xor".split()
+    "kernel image stream grid folder values pointers status storage maps map parameters tables at words alignas "
+    "alignof and asm auto bitand bitor bool case catch char class const constexpr decltype default delete do "
+    "double else enum explicit export extern false float for friend goto if inline int long mutable namespace "
+    "new noexcept not nullptr operator or private protected public register restrict return short signed sizeof "
+    "static struct switch template this throw true try typedef typeid typename union unsigned using virtual void "
+    "volatile wchar_t while xor".split()
 )
 
 
@@ -112,7 +113,7 @@ def _kernel(folder: Path, variants: Sequence[Variant]) -> str:
             "",
             *_bind_function(name, parameters),
             *(line for each, argument in _lists(parameters) for line in table_function(name, argument, each.name)),
-            *(line for each in metadata for line in _target_function(name, each)),
+            *(line for each in metadata for line in _target_function(name, each, parameters)),
             *_public_functions(name, parameters, metadata),
         ]
     )
@@ -222,31 +223,55 @@ def _bind_array(argument: ArrayArgument, parameter: _Parameter) -> list[str]:
     ]
 
 
-def _target_function(name: str, metadata: Metadata) -> list[str]:
-    """The function that encodes the tensor maps of one target, and launches."""
+def _target_function(name: str, metadata: Metadata, parameters: Sequence[_Parameter]) -> Iterator[str]:
+    """The functions that encode the tensor maps of one target, and the one that launches."""
+    lists = {each.index: (each, argument) for each, argument in _lists(parameters)}
+    tables = {index: lists[recipe.list] for index, recipe in enumerate(metadata.tensor_maps) if recipe.list is not None}
+    functions = {index: f"{name}_maps_{metadata.target}_{index}" for index in tables}
+    for index, (listed, argument) in tables.items():
+        recipe = metadata.tensor_maps[index]
+        yield from map_table_function(functions[index], argument, listed.name, recipe, index)
+    yield f"static inline CUresult {name}_launch_{metadata.target}(const tilec_kernel *kernel,"
+    yield "    const tilec_image *image, CUstream stream, tilec_grid grid, const int64_t *values,"
+    yield f"    void **pointers{_declared(_mapped(metadata, parameters))}) {{"
+    yield f"  void *parameters[{max(1, len(metadata.parameters))}];"
     maps = len(metadata.tensor_maps)
-    lines = [
-        f"static inline CUresult {name}_launch_{metadata.target}(const tilec_kernel *kernel, const tilec_image *image,",
-        "    CUstream stream, tilec_grid grid, const int64_t *values, void **pointers) {",
-        f"  void *parameters[{max(1, len(metadata.parameters))}];",
-    ]
     if maps:
-        lines += [
-            f"  CUtensorMap storage[{maps + 1}], *const maps = tilec_aligned(storage);",
-            "  CUresult status;",
-            "  tilec_tensor_map map;",
-        ]
+        yield "  CUresult status = CUDA_SUCCESS;"
+    if maps > len(tables):
+        yield f"  CUtensorMap storage[{maps + 1}], *const maps = tilec_aligned(storage);"
+        yield "  tilec_tensor_map map;"
+    if tables:
+        yield f"  CUdeviceptr tables[{maps}] = {{0}};"
     for index, recipe in enumerate(metadata.tensor_maps):
-        lines += tensor_map_lines(recipe, index)
-    lines += ["  (void)values;", "  (void)pointers;"]
-    value = 0
+        if recipe.list is None:
+            yield from tensor_map_lines(recipe, index)
+    yield "  (void)values;"
+    yield "  (void)pointers;"
+    for index, (listed, _) in tables.items():
+        yield "  if (status == CUDA_SUCCESS)"
+        yield f"    status = {functions[index]}(kernel, {listed.name}, stream, &tables[{index}]);"
+    values = iter(range(len(metadata.values)))
     for position, parameter in enumerate(metadata.parameters):
-        if isinstance(parameter, TensorMapParameter):
-            lines.append(f"  parameters[{position}] = &maps[{parameter.index}];")
+        if isinstance(parameter, ValueParameter):
+            yield f"  parameters[{position}] = pointers[{next(values)}];"
         else:
-            lines.append(f"  parameters[{position}] = pointers[{value}];")
-            value += 1
-    return [*lines, "  return tilec_launch(kernel, image, stream, grid, parameters);", "}", ""]
+            array = "tables" if isinstance(parameter, TensorMapTableParameter) else "maps"
+            yield f"  parameters[{position}] = &{array}[{parameter.index}];"
+    launch = "tilec_launch(kernel, image, stream, grid, parameters)"
+    if tables:
+        yield "  if (status == CUDA_SUCCESS)"
+        yield f"    status = {launch};"
+        yield f"  return tilec_free_tables(tables, {maps}, stream, status);"
+    else:
+        yield f"  return {launch};"
+    yield from ("}", "")
+
+
+def _mapped(metadata: Metadata, parameters: Sequence[_Parameter]) -> list[_Parameter]:
+    """The lists of whose arrays the kernel has tensor maps."""
+    tables = {recipe.list for recipe in metadata.tensor_maps}
+    return [each for each, _ in _lists(parameters) if each.index in tables]
 
 
 def _public_functions(name: str, parameters: Sequence[_Parameter], metadata: Sequence[Metadata]) -> list[str]:
@@ -301,7 +326,8 @@ def _launch_statements(
     for position, each in enumerate(metadata):
         image = f"&{name}_images[{position}]"
         yield f"  case {_capability(each.target)}:"
-        yield f"    status = {name}_launch_{each.target}(kernel, {image}, stream, grid, values, pointers);"
+        listed = _passed(_mapped(each, parameters))
+        yield f"    status = {name}_launch_{each.target}(kernel, {image}, stream, grid, values, pointers{listed});"
         yield "    break;"
     yield "  default:"
     yield "    status = CUDA_ERROR_NOT_INITIALIZED;"

@@ -1,4 +1,4 @@
-"""The C text for a list of arrays: its check, and its table in memory that the stream of the launch allocates.
+"""The C text for a list of arrays: its check, and its tables in memory that the stream of the launch allocates.
 
 tilec.runtime.list_tables does the same for launches from Python.
 """
@@ -6,7 +6,9 @@ tilec.runtime.list_tables does the same for launches from Python.
 from __future__ import annotations
 
 from tilec.ahead_of_time.c_contract import bind_call, contract_lines
+from tilec.ahead_of_time.c_tensor_map import encode_lines
 from tilec.runtime.arguments import ListArgument
+from tilec.runtime.tensor_map import Recipe
 
 
 def bind_list(argument: ListArgument, name: str, index: int) -> list[str]:
@@ -45,6 +47,32 @@ def table_function(kernel: str, argument: ListArgument, name: str) -> list[str]:
         "  if (table)",
         "    status = tilec_copy_table(address, table, bytes, stream);",
         "  free(table);",
+        "  return status;",
+        "}",
+        "",
+    ]
+
+
+def map_table_function(function: str, argument: ListArgument, name: str, recipe: Recipe, index: int) -> list[str]:
+    """The function that encodes map `index` of a kernel for each array of a list, and starts the copy of the maps."""
+    contract = f"{name}_contract"
+    element = bind_call(contract, "list.arrays[at]", argument.element.rank, "values")
+    return [
+        f"static inline CUresult {function}(const tilec_kernel *kernel, {list_type(argument)} list, CUstream stream,",
+        "    CUdeviceptr *address) {",
+        f"  {contract_lines(contract, argument.element)[0]}",
+        "  CUtensorMap *const storage = (CUtensorMap *)malloc(((size_t)list.count + 1) * sizeof(CUtensorMap));",
+        "  CUtensorMap *const maps = tilec_aligned(storage);",
+        "  CUresult status = storage ? CUDA_SUCCESS : CUDA_ERROR_OUT_OF_MEMORY;",
+        f"  int64_t at, values[{_words(argument)}];",
+        "  tilec_tensor_map map;",
+        "  for (at = 0; status == CUDA_SUCCESS && at < list.count; ++at) {",
+        f"    {element};",
+        *(f"  {line}" for line in encode_lines(recipe, "at", index)),
+        "  }",
+        "  if (status == CUDA_SUCCESS)",
+        "    status = tilec_copy_table(address, maps, (size_t)list.count * sizeof(CUtensorMap), stream);",
+        "  free(storage);",
         "  return status;",
         "}",
         "",

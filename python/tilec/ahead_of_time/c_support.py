@@ -242,7 +242,7 @@ static inline CUresult tilec_load(tilec_kernel *kernel, const tilec_image *image
 }
 
 /* Copies the table of a list to memory that the stream allocates; a captured graph would read the table later. */
-static inline CUresult tilec_copy_table(CUdeviceptr *address, const int64_t *table, size_t bytes, CUstream stream) {
+static inline CUresult tilec_copy_table(CUdeviceptr *address, const void *table, size_t bytes, CUstream stream) {
   CUstreamCaptureStatus capture = CU_STREAM_CAPTURE_STATUS_NONE;
   CUresult status = cuStreamIsCapturing(stream, &capture);
   if (status == CUDA_SUCCESS && capture != CU_STREAM_CAPTURE_STATUS_NONE)

@@ -34,11 +34,18 @@ def tensor_map_lines(recipe: Recipe, index: int) -> list[str]:
     divisors = {c_text(divisor) for expression in expressions for divisor in _divisors(expression)}
     return [
         *(f"  if ({divisor} == 0)\n    return CUDA_ERROR_INVALID_VALUE;" for divisor in sorted(divisors)),
-        "  memset(&map, 0, sizeof map);",
-        *(f"  map.{field} = {value};" for field, value in _fields(recipe)),
-        f"  status = tilec_encode(&maps[{index}], &map, {index}, kernel, stream);",
+        *encode_lines(recipe, str(index), index),
         "  if (status != CUDA_SUCCESS)",
         "    return status;",
+    ]
+
+
+def encode_lines(recipe: Recipe, slot: str, index: int) -> list[str]:
+    """The statements that encode map `index` of a kernel to `maps[slot]`, and write the status."""
+    return [
+        "  memset(&map, 0, sizeof map);",
+        *(f"  map.{field} = {value};" for field, value in _fields(recipe)),
+        f"  status = tilec_encode(&maps[{slot}], &map, {index}, kernel, stream);",
     ]
 
 
