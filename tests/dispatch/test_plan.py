@@ -13,6 +13,8 @@ from tilec.runtime.tensor_map import Recipe
 
 VECTOR = constant_fields(Recipe(Parameter(0), "f32", (Parameter(1),), (), (4,), (1,))) | {
     "granule_bytes": 16,
+    "list": -1,
+    "extent_of_padding": 4,
     "group": 1,
     "unconfirmed": False,
     "base": [("parameter", 0)],

@@ -86,12 +86,14 @@ def grouped_product(As, Bs, Cs, M: Const, N: Const, K: Const):
         first = end
 
 
+@pytest.mark.parametrize(("tile", "ctas"), [((64, 64, 32), 1), ((256, 128, 64), 2)])
 @pytest.mark.parametrize("target", TARGETS)
-def test_grouped_product(target: str) -> None:
+def test_grouped_product(target: str, tile: tuple[int, int, int], ctas: int) -> None:
     a = Groups([(m, k) for m, n, k in PRODUCTS], values=integers())
     b = Groups([(k, n) for m, n, k in PRODUCTS], values=integers(1))
     c = Groups([(m, n) for m, n, k in PRODUCTS])
-    compiled = simulated(grouped_product, (a.arrays, b.arrays, c.arrays, 64, 64, 32), 3, target)
+    args = a.arrays, b.arrays, c.arrays, *tile
+    compiled = simulated(grouped_product, args, 3, target, hints={"num_ctas": ctas})
     c.check([x.astype(np.float32) @ y.astype(np.float32) for x, y in zip(a.arrays, b.arrays, strict=True)])
     assert copies_of(compiled) == BOTH
 
