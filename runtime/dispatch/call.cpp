@@ -9,11 +9,14 @@ constexpr unsigned aligned_bit = 16, first_axis_bit = 17, bits_per_axis = 4;
 constexpr uint64_t array_tag = uint64_t(1) << 63, list_tag = uint64_t(1) << 62;
 static_assert(first_axis_bit + bits_per_axis * max_rank <= 62, "the header of an array has 64 bits");
 
-/// `divisor` is a power of two. A stride of 0 counts only if the axis has several elements.
+/// `divisor` is a power of two. A stride of 0 counts only if the axis has several elements, and has no divisor then: a
+/// list in which it has others too has no tensor maps.
 uint64_t properties(uint64_t extent, uint64_t stride, uint64_t divisor) {
   if (stride == 1)
     return 1 | uint64_t((extent & (divisor - 1)) == 0) << 1;
-  return uint64_t((stride & (divisor - 1)) == 0) << 2 | uint64_t(stride == 0 && extent > 1) << 3;
+  if (stride == 0 && extent > 1)
+    return 1 << 3;
+  return uint64_t((stride & (divisor - 1)) == 0) << 2;
 }
 
 /// The axis of an annotated dimension, -1 for one that the array does not have.

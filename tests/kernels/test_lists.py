@@ -376,3 +376,24 @@ def acquired_maps(compiled: Any) -> list[str]:
 def copies_of(compiled: Any) -> set[str]:
     """How the kernel copies by TMA."""
     return {line.split("::")[0].split()[-1] for line in compiled.ptx.splitlines() if "cp.async.bulk.tensor" in line}
+
+
+@ct.kernel
+def doubled_rows(Xs, Ys):
+    for number in range(len(Xs)):
+        ct.store(Ys[number], (0, 0), ct.load(Xs[number], (0, 0), (64, 64), padding_mode=ZERO) * 2)
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+@pytest.mark.parametrize("target", TARGETS)
+def test_threads_copy_the_arrays_of_a_list_with_one_that_repeats_a_row(target: str, order: tuple[int, int]) -> None:
+    """A tensor map has no stride of 0."""
+    row = np.arange(64, dtype=np.float16)
+    inputs = [np.broadcast_to(row, (64, 64)), np.arange(64 * 64, dtype=np.float16).reshape(64, 64) % 128]
+    results = [np.zeros((64, 64), np.float16) for _ in inputs]
+    args = ([inputs[number] for number in order], results)
+    for backend in ("simulate", "interpret"):
+        ct.run(doubled_rows, (1,), args, backend=backend, target=target)
+        for number, result in zip(order, results, strict=True):
+            np.testing.assert_array_equal(result, inputs[number] * 2)
+            result[...] = 0

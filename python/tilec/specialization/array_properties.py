@@ -111,12 +111,12 @@ def _common(first: ArrayArgument, other: ArrayArgument, annotation: ArrayAnnotat
 
 
 def _divisors(array: ArrayArgument) -> tuple[int, ...]:
-    """The divisors of the strides: 1 for a known stride, which another array of the list may lack, and 0 for that of 0.
+    """The divisors of the strides: 1 for a known stride, which another array of the list may lack.
 
-    Every number divides 0.
+    Tensor maps, which need a divisor, have no stride of 0.
     """
     strides = zip(array.strides, array.stride_divisors, strict=True)
-    return tuple(n if known is None else int(known != 0) for known, n in strides)
+    return tuple(n if known is None else 1 for known, n in strides)
 
 
 def _common_divisors(first: tuple[int, ...], other: tuple[int, ...]) -> tuple[int, ...]:
