@@ -74,21 +74,9 @@ def _product(op: ir.OpView) -> ir.Value | None:
     return None
 
 
-def _quotient(op: ir.OpView) -> ir.Value | None:
-    return op.lhs if _is_one(op, op.rhs) else None
-
-
-def _remainder(op: ir.OpView) -> ir.Value | None:
-    return integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None
-
-
 def _is_one(op: ir.OpView, value: ir.Value) -> bool:
     # The one bit of a signed i1 means -1.
     return _number(value) == 1 and not (op.signedness == "signed" and width(value) == 1)
-
-
-def _shift(op: ir.OpView) -> ir.Value | None:
-    return op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None
 
 
 def _bitwise(op: ir.OpView) -> ir.Value | None:
@@ -137,10 +125,6 @@ def _negation(op: ir.OpView) -> ir.Value | None:
     return None if inner is None else inner.source
 
 
-def _magnitude(op: ir.OpView) -> ir.Value | None:
-    return op.source if bounds(op.source).low >= 0 or producer(op.source, "absi") is not None else None
-
-
 def _extension(op: ir.OpView) -> ir.Value | None:
     """Merges two extensions; a sign extension after a zero extension is a zero extension."""
     inner = producer(op.from_, "exti")
@@ -167,10 +151,9 @@ RULES: dict[str, Rule] = {
     "addi": _sum,
     "subi": _difference,
     "muli": _product,
-    "divi": _quotient,
-    "remi": _remainder,
-    "shli": _shift,
-    "shri": _shift,
+    "divi": lambda op: op.lhs if _is_one(op, op.rhs) else None,
+    "remi": lambda op: integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None,
+    **dict.fromkeys(("shli", "shri"), lambda op: op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None),
     "andi": _bitwise,
     "ori": _bitwise,
     "xori": _exclusive,
@@ -178,7 +161,7 @@ RULES: dict[str, Rule] = {
     "mini": _extreme,
     "cmpi": _comparison,
     "negi": _negation,
-    "absi": _magnitude,
+    "absi": lambda op: op.source if bounds(op.source).low >= 0 or producer(op.source, "absi") is not None else None,
     "exti": _extension,
     "trunci": _truncation,
 }
