@@ -2,24 +2,24 @@
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from tilec import cache_files
 from tilec.hashing import sha256
 from tilec.lowering.schedule.bound import Bound
 from tilec.lowering.schedule.exact import Budget, solver_name
-from tilec.lowering.schedule.parts import BufferUse, ProblemError
+from tilec.lowering.schedule.parts import BufferUse
 from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.problem_text import Line, write_problem
-from tilec.lowering.schedule.schedule import Schedule, read_schedule, write_schedule
+from tilec.lowering.schedule.problem_text import write_problem
+from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.verify import verify
 
 # Raised if the meaning of problems or of schedules changes.
 MODEL_VERSION = 1
 SHIPPED = os.path.join(os.path.dirname(__file__), "entries")
-_SEPARATOR = "\n"
 
 
 @dataclass(frozen=True)
@@ -71,29 +71,24 @@ def entry_name(problem: Problem) -> str:
 
 
 def write_entry(problem: Problem, answer: Answer) -> str:
-    """The text of an entry: the answer, the canonical problem, and the schedule."""
-    plain = canonical(problem)
-    head = f"entry {answer.how} proven={int(answer.is_proven)} bound={answer.bound.interval}\n"
-    return head + _SEPARATOR.join(("", write_problem(plain), write_schedule(plain, answer.schedule)))
+    """The text of an entry: a line of JSON with the answer, and the canonical problem."""
+    fields = {"how": answer.how, "is_proven": answer.is_proven, "bound": answer.bound.interval}
+    return json.dumps({**fields, **asdict(answer.schedule)}) + "\n" + write_problem(canonical(problem))
 
 
 def read_entry(problem: Problem, text: str) -> Answer | None:
     """The answer in the text of an entry; None if it is damaged, of another problem, or illegal."""
-    plain = canonical(problem)
     head, _, rest = text.partition("\n")
-    content = rest.removeprefix(_SEPARATOR + write_problem(plain) + _SEPARATOR)
-    if content == rest:
+    if rest != write_problem(canonical(problem)):
         return None
     try:
-        line = Line(head, 1)
-        line.name("a keyword")
-        how, is_proven, interval = How(line.name("a means")), line.number_of("proven"), line.number_of("bound")
-        schedule = read_schedule(plain, content)
-    except (ProblemError, ValueError):
+        entry = json.loads(head)
+        schedule = Schedule(entry["interval"], *(tuple(entry[name]) for name in ("start", "role", "depth")))
+        if verify(problem, schedule):
+            return None
+        return Answer(schedule, Bound(entry["bound"], "stored"), How(entry["how"]), entry["is_proven"], is_stored=True)
+    except (KeyError, TypeError, ValueError):
         return None
-    if verify(problem, schedule):
-        return None
-    return Answer(schedule, Bound(interval, "stored"), how, bool(is_proven), is_stored=True)
 
 
 def canonical(problem: Problem) -> Problem:

@@ -46,8 +46,8 @@ def answer() -> Answer:
 def test_text_of_an_entry() -> None:
     text = write_entry(load_and_multiply(), answer())
     assert text == (
-        "entry exact proven=1 bound=40\n"
-        "\n"
+        '{"how": "exact", "is_proven": true, "bound": 40, '
+        '"interval": 40, "start": [0, 100], "role": [0, 1], "depth": [4]}\n'
         "problem loop\n"
         "limits roles=6 warps=16 registers=65536 thread_registers=255 base_registers=40 producer_registers=24\n"
         "memory shared capacity=4000\n"
@@ -55,11 +55,6 @@ def test_text_of_an_entry() -> None:
         "operation o1 issue duration=8 warps=1 uses=tc:40\n"
         "edge o0 o1 latency=80 cross=20\n"
         "buffer b0 source=o0 memory=shared size=1000 uses=o1:60\n"
-        "\n"
-        "interval clocks=40\n"
-        "start o0 clock=0 role=0\n"
-        "start o1 clock=100 role=1\n"
-        "depth b0 slots=4\n"
     )
     read = read_entry(load_and_multiply(), text)
     assert read is not None
@@ -69,13 +64,15 @@ def test_text_of_an_entry() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("clock=100", "clock=96"),
-        ("slots=4", "slots=3"),
+        ("[0, 100]", "[0, 96]"),
+        ("[0, 100]", "[0]"),
+        ("[0, 100]", "[0, null]"),
+        ("[4]", "[3]"),
+        ("[4]", "4"),
         ("latency=80", "latency=84"),
-        ("entry exact", "entry guess"),
-        ("proven=1", "proven=x"),
-        ("start o1 clock=100 role=1\n", ""),
-        ("interval clocks=40\n", ""),
+        ("exact", "guess"),
+        ("true", "x"),
+        ('"interval": 40, ', ""),
     ],
 )
 def test_entry_that_is_damaged_or_illegal_is_not_used(old: str, new: str) -> None:
