@@ -1,9 +1,10 @@
-"""Answers that were found before: those of documented kernels in the package, and those in a cache folder."""
+"""Answers that the solver found before, in a cache folder."""
 
 from __future__ import annotations
 
 import json
 import os
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
@@ -19,55 +20,28 @@ from tilec.lowering.schedule.verify import verify
 
 # Raised if the meaning of problems or of schedules changes.
 MODEL_VERSION = 1
-SHIPPED = os.path.join(os.path.dirname(__file__), "entries")
 
 
 @dataclass(frozen=True)
 class Store:
-    """The shipped answers, and a cache folder; None stores nothing.
+    """A folder of answers, found by the problem, the version of its meaning, the solver and the budget."""
 
-    An answer of the folder is found by the problem, the version of its meaning, the solver and the budget.
-    """
-
-    folder: str | None = None
+    folder: str
     budget: Budget = Budget()
-    shipped: str = SHIPPED
 
     def find(self, problem: Problem) -> Answer | None:
         """The stored answer, if it is legal; its bound is that of the problem when it was stored."""
-        text = self._shipped(problem) or self._cached(problem)
-        return None if text is None else read_entry(problem, text)
+        content = cache_files.read(self._path(problem))
+        return None if content is None else read_entry(problem, content.decode(errors="replace"))
 
     def add(self, problem: Problem, answer: Answer) -> None:
         """Stores an answer; a folder that cannot be written stores nothing."""
-        if self.folder is None:
-            return
-        try:
-            cache_files.write(self._path(self.folder, problem), write_entry(problem, answer).encode())
-        except OSError:
-            return
+        with suppress(OSError):
+            cache_files.write(self._path(problem), write_entry(problem, answer).encode())
 
-    def _shipped(self, problem: Problem) -> str | None:
-        try:
-            with open(os.path.join(self.shipped, entry_name(problem)), encoding="utf-8") as file:
-                return file.read()
-        except OSError:
-            return None
-
-    def _cached(self, problem: Problem) -> str | None:
-        if self.folder is None:
-            return None
-        content = cache_files.read(self._path(self.folder, problem))
-        return None if content is None else content.decode(errors="replace")
-
-    def _path(self, folder: str, problem: Problem) -> str:
+    def _path(self, problem: Problem) -> str:
         key = f"{MODEL_VERSION} {solver_name()} {self.budget} {write_problem(canonical(problem))}"
-        return os.path.join(folder, sha256(key.encode()).hexdigest())
-
-
-def entry_name(problem: Problem) -> str:
-    """The name of the file with the shipped answer of a problem: a digest of its canonical text."""
-    return sha256(write_problem(canonical(problem)).encode()).hexdigest()[:16] + ".txt"
+        return os.path.join(self.folder, sha256(key.encode()).hexdigest())
 
 
 def write_entry(problem: Problem, answer: Answer) -> str:
