@@ -99,7 +99,12 @@ def operations_of(block: ir.Block) -> list[ir.Operation]:
 
 def reached(value: Node, following: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
     """A value, or another node, and those that `following` leads to from it: each once, for any number of paths."""
-    waiting, seen = [value], set[Node]()
+    return reached_from([value], following)
+
+
+def reached_from(values: Iterable[Node], following: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
+    """Values, or other nodes, and those that `following` leads to from them: each once, for any number of paths."""
+    waiting, seen = list(values), set[Node]()
     while waiting:
         value = waiting.pop()
         if value not in seen:

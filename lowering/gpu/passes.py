@@ -9,16 +9,20 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.pass_records import RECORDS
 from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
-from tilec.lowering.target import target_named
+from tilec.lowering.target import Target, target_named
 from tilec.lowering.tile.passes import Observe
 from tilec.process.time_limit import check_time
 from tilec.remarks import Remark
 
 # By name, in the order of a compile.
 PASSES: dict[str, KernelPass] = {record.name: record for record in RECORDS}
+# The last pass that changes how many columns a kernel needs; later ones use those that are left.
+_LAST_OF_COLUMNS = "reuse-channels"
+
 
 def run(
     module: ir.Module,
@@ -44,14 +48,31 @@ def run(
         for record in PASSES.values():
             check_time()
             for kernel, context in zip(_kernels(module), contexts, strict=True):
-                if record.is_enabled(context) and record.missing(kernel, context) is None:
-                    record.apply(kernel, context)
+                _apply(record, kernel, context)
             observe(record.name, module)
         module.operation.verify()
         clean_up(module)
         for kernel in _kernels(module):
             _check_liveness(kernel)
     return module
+
+
+def _apply(record: KernelPass, kernel: KernelOp, context: Context) -> None:
+    if record.is_enabled(context) and record.missing(kernel, context) is None:
+        record.apply(kernel, context)
+
+
+def columns_needed(module: ir.Module, target: Target, options: CompileOptions) -> int:
+    """The columns of tensor memory that the only kernel of a module, which is changed, needs: those of its plan."""
+    clean_up(module)
+    (kernel,) = _kernels(module)
+    context = Context.of(kernel, target, options, [])
+    names = [record.name for record in RECORDS]
+    for name in names[: names.index(_LAST_OF_COLUMNS) + 1]:
+        check_time()
+        if name in PASSES:
+            _apply(PASSES[name], kernel, context)
+    return memory_plan(kernel).columns_used
 
 
 def _check_liveness(kernel: KernelOp) -> None:

@@ -22,12 +22,13 @@ from tilec.lowering.tile.analysis.tile_operations import (
     MULTIPLIES,
     PLAIN_MULTIPLIES,
     STRUCTURES,
+    carried_with,
     in_loop,
     is_elementwise,
     left_by,
 )
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
-from tilec.lowering.tile.divide.turn_multiplies import ENDS, Turning, carried_with
+from tilec.lowering.tile.divide.turn_multiplies import ENDS, Turning
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 
 # Fewer rows than of any instruction.

@@ -10,7 +10,7 @@ from enum import StrEnum
 
 
 class ProblemError(ValueError):
-    """The problem is inconsistent, or its text cannot be read."""
+    """The problem is inconsistent."""
 
 
 class Kind(StrEnum):

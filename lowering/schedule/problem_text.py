@@ -7,15 +7,7 @@ from __future__ import annotations
 
 from dataclasses import fields
 
-from tilec.lowering.schedule.parts import (
-    Buffer,
-    BufferUse,
-    Edge,
-    Limits,
-    Operation,
-    ProblemError,
-    RegisterValue,
-)
+from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Limits, Operation, RegisterValue
 from tilec.lowering.schedule.problem import Problem
 
 _NUMBERS = tuple(field.name for field in fields(Limits) if field.name != "memories")
@@ -64,34 +56,3 @@ def _optional(part: object, *names: str) -> list[str]:
 def _uses_text(uses: tuple[BufferUse, ...]) -> str:
     distances = (f":{use.distance}" if use.distance else "" for use in uses)
     return ",".join(f"{use.operation}:{use.completion}{at}" for use, at in zip(uses, distances, strict=True))
-
-
-class Line:
-    """The words of one line: names, and numbers by key. Each word is taken once, and none may remain."""
-
-    def __init__(self, text: str, number: int) -> None:
-        self.number = number
-        words = text.split()
-        self.names = [word for word in words if "=" not in word]
-        self.values = dict(word.split("=", 1) for word in words if "=" in word)
-
-    def error(self, message: str) -> ProblemError:
-        return ProblemError(f"line {self.number}: {message}")
-
-    def name(self, what: str) -> str:
-        if not self.names:
-            raise self.error(f"expected {what}")
-        return self.names.pop(0)
-
-    def number_of(self, key: str) -> int:
-        text = self.values.pop(key, None)
-        if text is None:
-            raise self.error(f"expected {key}=")
-        if not text.isdecimal():
-            raise self.error(f"expected a non-negative integer, got '{text}'")
-        return int(text)
-
-    def end(self) -> None:
-        """Raises ProblemError if a word remains."""
-        for word in (*self.names, *(f"{key}=" for key in self.values)):
-            raise self.error(f"unexpected '{word}'")

@@ -1,4 +1,4 @@
-"""A schedule of a problem: the start and the role of each operation, and the depth of each ring; and its text."""
+"""A schedule of a problem: the start and the role of each operation, and the depth of each ring."""
 
 from __future__ import annotations
 
@@ -6,9 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
-from tilec.lowering.schedule.parts import ProblemError
 from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.problem_text import Line
 
 
 @dataclass(frozen=True)
@@ -48,42 +46,6 @@ def warps_of_roles(problem: Problem, role: tuple[int, ...]) -> list[int]:
     for operation, number in zip(problem.operations, role, strict=True):
         warps[number] = max(warps[number], operation.warps)
     return warps
-
-
-def write_schedule(problem: Problem, schedule: Schedule) -> str:
-    """The text of a schedule, one line per operation and buffer."""
-    lines = [f"interval clocks={schedule.interval}"]
-    for operation, start, role in zip(problem.operations, schedule.start, schedule.role, strict=True):
-        lines.append(f"start {operation.name} clock={start} role={role}")
-    lines += [
-        f"depth {buffer.name} slots={slots}" for buffer, slots in zip(problem.buffers, schedule.depth, strict=True)
-    ]
-    return "\n".join(lines) + "\n"
-
-
-def read_schedule(problem: Problem, text: str) -> Schedule:
-    """The schedule with this text; raises ProblemError if it is not a text of a schedule of the problem."""
-    interval = 0
-    starts: dict[str, tuple[int, int]] = {}
-    depths: dict[str, int] = {}
-    for number, content in enumerate(text.splitlines(), 1):
-        line = Line(content, number)
-        keyword = line.name("a keyword")
-        if keyword == "interval":
-            interval = line.number_of("clocks")
-        elif keyword == "start":
-            starts[line.name("an operation")] = line.number_of("clock"), line.number_of("role")
-        elif keyword == "depth":
-            depths[line.name("a buffer")] = line.number_of("slots")
-        else:
-            raise line.error(f"unknown keyword '{keyword}'")
-        line.end()
-    if list(starts) != [operation.name for operation in problem.operations]:
-        raise ProblemError("expected one line 'start' per operation, in program order")
-    if list(depths) != [buffer.name for buffer in problem.buffers] or interval < 1:
-        raise ProblemError("expected one line 'interval', and one line 'depth' per buffer in order")
-    start, role = zip(*starts.values(), strict=True)
-    return Schedule(interval, start, role, tuple(depths.values()))
 
 
 @dataclass(frozen=True)

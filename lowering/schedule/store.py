@@ -1,99 +1,68 @@
-"""Answers that were found before: those of documented kernels in the package, and those in a cache folder."""
+"""Answers that the solver found before, in a cache folder."""
 
 from __future__ import annotations
 
+import json
 import os
-from dataclasses import dataclass, replace
+from contextlib import suppress
+from dataclasses import asdict, dataclass, replace
 from enum import StrEnum
 
 from tilec import cache_files
 from tilec.hashing import sha256
 from tilec.lowering.schedule.bound import Bound
 from tilec.lowering.schedule.exact import Budget, solver_name
-from tilec.lowering.schedule.parts import BufferUse, ProblemError
+from tilec.lowering.schedule.parts import BufferUse
 from tilec.lowering.schedule.problem import Problem
-from tilec.lowering.schedule.problem_text import Line, write_problem
-from tilec.lowering.schedule.schedule import Schedule, read_schedule, write_schedule
+from tilec.lowering.schedule.problem_text import write_problem
+from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.verify import verify
 
 # Raised if the meaning of problems or of schedules changes.
 MODEL_VERSION = 1
-SHIPPED = os.path.join(os.path.dirname(__file__), "entries")
-_SEPARATOR = "\n"
 
 
 @dataclass(frozen=True)
 class Store:
-    """The shipped answers, and a cache folder; None stores nothing.
+    """A folder of answers, found by the problem, the version of its meaning, the solver and the budget."""
 
-    An answer of the folder is found by the problem, the version of its meaning, the solver and the budget.
-    """
-
-    folder: str | None = None
+    folder: str
     budget: Budget = Budget()
-    shipped: str = SHIPPED
 
     def find(self, problem: Problem) -> Answer | None:
         """The stored answer, if it is legal; its bound is that of the problem when it was stored."""
-        text = self._shipped(problem) or self._cached(problem)
-        return None if text is None else read_entry(problem, text)
+        content = cache_files.read(self._path(problem))
+        return None if content is None else read_entry(problem, content.decode(errors="replace"))
 
     def add(self, problem: Problem, answer: Answer) -> None:
         """Stores an answer; a folder that cannot be written stores nothing."""
-        if self.folder is None:
-            return
-        try:
-            cache_files.write(self._path(self.folder, problem), write_entry(problem, answer).encode())
-        except OSError:
-            return
+        with suppress(OSError):
+            cache_files.write(self._path(problem), write_entry(problem, answer).encode())
 
-    def _shipped(self, problem: Problem) -> str | None:
-        try:
-            with open(os.path.join(self.shipped, entry_name(problem)), encoding="utf-8") as file:
-                return file.read()
-        except OSError:
-            return None
-
-    def _cached(self, problem: Problem) -> str | None:
-        if self.folder is None:
-            return None
-        content = cache_files.read(self._path(self.folder, problem))
-        return None if content is None else content.decode(errors="replace")
-
-    def _path(self, folder: str, problem: Problem) -> str:
+    def _path(self, problem: Problem) -> str:
         key = f"{MODEL_VERSION} {solver_name()} {self.budget} {write_problem(canonical(problem))}"
-        return os.path.join(folder, sha256(key.encode()).hexdigest())
-
-
-def entry_name(problem: Problem) -> str:
-    """The name of the file with the shipped answer of a problem: a digest of its canonical text."""
-    return sha256(write_problem(canonical(problem)).encode()).hexdigest()[:16] + ".txt"
+        return os.path.join(self.folder, sha256(key.encode()).hexdigest())
 
 
 def write_entry(problem: Problem, answer: Answer) -> str:
-    """The text of an entry: the answer, the canonical problem, and the schedule."""
-    plain = canonical(problem)
-    head = f"entry {answer.how} proven={int(answer.is_proven)} bound={answer.bound.interval}\n"
-    return head + _SEPARATOR.join(("", write_problem(plain), write_schedule(plain, answer.schedule)))
+    """The text of an entry: a line of JSON with the answer, and the canonical problem."""
+    fields = {"how": answer.how, "is_proven": answer.is_proven, "bound": answer.bound.interval}
+    return json.dumps({**fields, **asdict(answer.schedule)}) + "\n" + write_problem(canonical(problem))
 
 
 def read_entry(problem: Problem, text: str) -> Answer | None:
     """The answer in the text of an entry; None if it is damaged, of another problem, or illegal."""
-    plain = canonical(problem)
     head, _, rest = text.partition("\n")
-    content = rest.removeprefix(_SEPARATOR + write_problem(plain) + _SEPARATOR)
-    if content == rest:
+    if rest != write_problem(canonical(problem)):
         return None
     try:
-        line = Line(head, 1)
-        line.name("a keyword")
-        how, is_proven, interval = How(line.name("a means")), line.number_of("proven"), line.number_of("bound")
-        schedule = read_schedule(plain, content)
-    except (ProblemError, ValueError):
+        entry = json.loads(head)
+        schedule = Schedule(entry["interval"], *(tuple(entry[name]) for name in ("start", "role", "depth")))
+        if verify(problem, schedule):
+            return None
+        return Answer(schedule, Bound(entry["bound"], "stored"), How(entry["how"]), entry["is_proven"], is_stored=True)
+    except (KeyError, TypeError, ValueError):
         return None
-    if verify(problem, schedule):
-        return None
-    return Answer(schedule, Bound(interval, "stored"), how, bool(is_proven), is_stored=True)
 
 
 def canonical(problem: Problem) -> Problem:

@@ -47,7 +47,7 @@ for _group in OP_GROUPS:
     importlib.import_module(f"tilec.lowering.tile_to_gpu.ops.{_group}")
 
 
-# The columns of tensor memory that the only kernel of a module needs (lowering/gpu/columns_needed.py); it is changed.
+# The columns of tensor memory that the only kernel of a module needs (lowering/gpu/passes.py); it is changed.
 CountColumns = Callable[[ir.Module, Target, CompileOptions], int]
 
 

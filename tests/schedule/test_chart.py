@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from expert_answers import ExpertAnswers
 from expert_bodies import BODIES
 from small_problems import load_and_multiply
 
@@ -9,7 +10,7 @@ from tilec.lowering.schedule.bound import Bound
 from tilec.lowering.schedule.chart import role_names, summary, text_chart
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.schedule import Schedule
-from tilec.lowering.schedule.store import Answer, How, Store
+from tilec.lowering.schedule.store import Answer, How
 
 
 def test_text_chart() -> None:
@@ -42,5 +43,5 @@ def test_summary() -> None:
 
 def test_names_of_roles() -> None:
     problem = BODIES["attention-two-tiles"][0]()
-    schedule = solve(problem, Store()).schedule
+    schedule = solve(problem, ExpertAnswers()).schedule
     assert role_names(problem, schedule) == ("load", "mma", "compute0", "correction", "compute1")

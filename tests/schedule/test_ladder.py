@@ -8,6 +8,7 @@ from dataclasses import replace
 from types import SimpleNamespace
 
 import pytest
+from expert_answers import ExpertAnswers
 from expert_bodies import BODIES
 from small_problems import load_and_multiply
 
@@ -16,7 +17,7 @@ from tilec.lowering.schedule.ladder import deepened, solve
 from tilec.lowering.schedule.parts import Kind, Limits, Memory, Operation, ProblemError
 from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule
-from tilec.lowering.schedule.store import How, Store
+from tilec.lowering.schedule.store import How
 from tilec.lowering.schedule.verify import verify
 
 
@@ -44,10 +45,10 @@ def test_code_at_the_bound_needs_no_other_schedule() -> None:
 def test_code_that_is_faster_than_the_list_schedule_is_the_answer_without_a_solver() -> None:
     """Two warpgroups with the documented order of their multiplies: 2152 clocks, above the bound of 2048."""
     problem = BODIES["attention-hopper-2x64-serial"][0]()
-    shipped = Store().find(problem)
-    assert shipped is not None and shipped.schedule.interval == 2152
-    answer = solve(problem, searched=unavailable, present=shipped.schedule)
-    assert (answer.how, answer.is_proven, answer.schedule) == (How.PRESENT, False, shipped.schedule)
+    stored = ExpertAnswers().find(problem)
+    assert stored is not None and stored.schedule.interval == 2152
+    answer = solve(problem, searched=unavailable, present=stored.schedule)
+    assert (answer.how, answer.is_proven, answer.schedule) == (How.PRESENT, False, stored.schedule)
     assert solve(problem, searched=unavailable).schedule.interval > 2152
 
 

@@ -13,19 +13,15 @@ from tilec.lowering.schedule.ladder import rule_roles
 from tilec.lowering.schedule.list_schedule import list_schedule, schedule_at, sequential
 from tilec.lowering.schedule.parts import Limits, Memory, ProblemError
 from tilec.lowering.schedule.problem import QUANTUM, quantized
-from tilec.lowering.schedule.schedule import read_schedule, write_schedule
+from tilec.lowering.schedule.schedule import Schedule
 from tilec.lowering.schedule.verify import verify
 
 
 def test_schedule_of_a_load_and_a_multiply() -> None:
     problem = load_and_multiply()
     schedule = list_schedule(problem, (0, 1))
-    assert schedule is not None
     # The multiply of iteration 0 starts when its operand has arrived, 2.5 intervals later; four slots are in flight.
-    assert write_schedule(problem, schedule) == (
-        "interval clocks=40\nstart load clock=0 role=0\nstart multiply clock=100 role=1\ndepth a slots=4\n"
-    )
-    assert read_schedule(problem, write_schedule(problem, schedule)) == schedule
+    assert schedule == Schedule(40, (0, 100), (0, 1), (4,))
 
 
 @pytest.mark.parametrize("name", BODIES)

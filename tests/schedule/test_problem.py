@@ -14,7 +14,6 @@ from small_problems import load_and_multiply, random_problem
 from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Operation, ProblemError, RegisterValue, Use
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.schedule.problem_text import write_problem
-from tilec.lowering.schedule.schedule import read_schedule
 
 
 def test_text_of_a_problem() -> None:
@@ -133,25 +132,3 @@ def test_inconsistent_problem_is_refused(message: str) -> None:
     with pytest.raises(ProblemError) as caught:
         REFUSED_PROBLEMS[message](load_and_multiply())
     assert str(caught.value) == message
-
-
-SCHEDULE = "interval clocks=40\nstart load clock=0 role=0\nstart multiply clock=100 role=1\ndepth a slots=4\n"
-REFUSED_SCHEDULES = {
-    ("depth a", "deep a"): "line 4: unknown keyword 'deep'",
-    ("start load", "start multiply"): "expected one line 'start' per operation, in program order",
-    ("depth a", "depth b"): "expected one line 'interval', and one line 'depth' per buffer in order",
-    ("clocks=40", "clocks=0"): "expected one line 'interval', and one line 'depth' per buffer in order",
-    ("slots=4", "slots=-4"): "line 4: expected a non-negative integer, got '-4'",
-    ("slots=4", ""): "line 4: expected slots=",
-    ("slots=4", "slots=4 long"): "line 4: unexpected 'long'",
-    ("slots=4", "slots=4 speed=3"): "line 4: unexpected 'speed='",
-    ("depth a", "depth"): "line 4: expected a buffer",
-}
-
-
-@pytest.mark.parametrize("change", REFUSED_SCHEDULES)
-def test_text_that_is_not_a_schedule_of_the_problem_is_refused(change: tuple[str, str]) -> None:
-    read_schedule(load_and_multiply(), SCHEDULE)
-    with pytest.raises(ProblemError) as caught:
-        read_schedule(load_and_multiply(), SCHEDULE.replace(*change))
-    assert str(caught.value) == REFUSED_SCHEDULES[change]

@@ -1,4 +1,4 @@
-"""Stored answers: shipped with the package, or in a folder; each is verified when it is read."""
+"""Stored answers: those to documented bodies, or in a folder; each is verified when it is read."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from expert_answers import FOLDER, ExpertAnswers, entry_file
 from expert_bodies import BODIES, attention_blackwell
 from small_problems import load_and_multiply
 
@@ -15,7 +16,7 @@ from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import Kind
 from tilec.lowering.schedule.problem import Problem, quantized
 from tilec.lowering.schedule.schedule import Schedule, warps_of_roles
-from tilec.lowering.schedule.store import SHIPPED, Answer, How, Store, entry_name, read_entry, write_entry
+from tilec.lowering.schedule.store import Answer, How, Store, read_entry, write_entry
 from tilec.lowering.schedule.verify import verify
 
 
@@ -27,15 +28,14 @@ def never(problem: Problem, roles: tuple[int, ...] | None, upper: int | None, bu
 def test_documented_interval_needs_no_solver(name: str) -> None:
     body, interval = BODIES[name]
     problem = body()
-    answer = solve(problem, Store(), searched=never)
+    answer = solve(problem, ExpertAnswers(), searched=never)
     assert verify(problem, answer.schedule) == []
     assert (answer.schedule.interval, answer.is_proven) == (interval, True)
     assert answer.bound == bound(quantized(problem))
 
 
 def test_every_entry_is_of_a_documented_body() -> None:
-    names = {entry_name(body()) for body, _ in BODIES.values()}
-    assert {path.name for path in Path(SHIPPED).iterdir() if path.suffix == ".txt"} <= names
+    assert set(FOLDER.iterdir()) <= {entry_file(body()) for body, _ in BODIES.values()}
 
 
 def answer() -> Answer:
@@ -46,8 +46,8 @@ def answer() -> Answer:
 def test_text_of_an_entry() -> None:
     text = write_entry(load_and_multiply(), answer())
     assert text == (
-        "entry exact proven=1 bound=40\n"
-        "\n"
+        '{"how": "exact", "is_proven": true, "bound": 40, '
+        '"interval": 40, "start": [0, 100], "role": [0, 1], "depth": [4]}\n'
         "problem loop\n"
         "limits roles=6 warps=16 registers=65536 thread_registers=255 base_registers=40 producer_registers=24\n"
         "memory shared capacity=4000\n"
@@ -55,11 +55,6 @@ def test_text_of_an_entry() -> None:
         "operation o1 issue duration=8 warps=1 uses=tc:40\n"
         "edge o0 o1 latency=80 cross=20\n"
         "buffer b0 source=o0 memory=shared size=1000 uses=o1:60\n"
-        "\n"
-        "interval clocks=40\n"
-        "start o0 clock=0 role=0\n"
-        "start o1 clock=100 role=1\n"
-        "depth b0 slots=4\n"
     )
     read = read_entry(load_and_multiply(), text)
     assert read is not None
@@ -69,13 +64,15 @@ def test_text_of_an_entry() -> None:
 @pytest.mark.parametrize(
     ("old", "new"),
     [
-        ("clock=100", "clock=96"),
-        ("slots=4", "slots=3"),
+        ("[0, 100]", "[0, 96]"),
+        ("[0, 100]", "[0]"),
+        ("[0, 100]", "[0, null]"),
+        ("[4]", "[3]"),
+        ("[4]", "4"),
         ("latency=80", "latency=84"),
-        ("entry exact", "entry guess"),
-        ("proven=1", "proven=x"),
-        ("start o1 clock=100 role=1\n", ""),
-        ("interval clocks=40\n", ""),
+        ("exact", "guess"),
+        ("true", "x"),
+        ('"interval": 40, ', ""),
     ],
 )
 def test_entry_that_is_damaged_or_illegal_is_not_used(old: str, new: str) -> None:
@@ -86,7 +83,7 @@ def test_entry_that_is_damaged_or_illegal_is_not_used(old: str, new: str) -> Non
 
 def test_answers_are_found_in_the_folder_under_any_names(tmp_path: Path) -> None:
     problem = load_and_multiply()
-    store = Store(str(tmp_path / "schedules"), shipped=str(tmp_path))
+    store = Store(str(tmp_path / "schedules"))
     assert store.find(problem) is None
     store.add(problem, answer())
     found = store.find(problem)
@@ -103,7 +100,7 @@ def test_answers_are_found_in_the_folder_under_any_names(tmp_path: Path) -> None
 
 
 def test_damaged_file_is_not_used(tmp_path: Path) -> None:
-    store = Store(str(tmp_path / "schedules"), shipped=str(tmp_path))
+    store = Store(str(tmp_path / "schedules"))
     store.add(load_and_multiply(), answer())
     (path,) = (tmp_path / "schedules").iterdir()
     path.write_bytes(path.read_bytes()[:-1])
@@ -112,22 +109,22 @@ def test_damaged_file_is_not_used(tmp_path: Path) -> None:
 
 def test_folder_that_cannot_be_written_stores_nothing(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    store = Store(str(tmp_path / "file" / "schedules"), shipped=str(tmp_path))
+    store = Store(str(tmp_path / "file" / "schedules"))
     store.add(load_and_multiply(), answer())
     assert store.find(load_and_multiply()) is None
 
 
-# What experts do, in the shipped schedules.
+# What experts do, in the schedules of their bodies.
 
 
-def shipped(name: str) -> tuple[Problem, Schedule]:
+def solved(name: str) -> tuple[Problem, Schedule]:
     problem = BODIES[name][0]()
-    return problem, solve(problem, Store(), searched=never).schedule
+    return problem, solve(problem, ExpertAnswers(), searched=never).schedule
 
 
 @pytest.mark.parametrize("name", ["gemm-pair", "gemm-128x256"])
 def test_gemm_has_a_load_role_and_rings_one_slot_deeper_than_the_latency(name: str) -> None:
-    problem, schedule = shipped(name)
+    problem, schedule = solved(name)
     assert schedule.role == (0, 0, 1)
     for buffer, depth in zip(problem.buffers, schedule.depth, strict=True):
         life = schedule.start[2] + buffer.uses[0].completion - schedule.start[problem.index[buffer.source]]
@@ -135,14 +132,14 @@ def test_gemm_has_a_load_role_and_rings_one_slot_deeper_than_the_latency(name: s
 
 
 def test_persistent_gemm_has_two_accumulators() -> None:
-    problem, schedule = shipped("gemm-tiles")
+    problem, schedule = solved("gemm-tiles")
     assert schedule.depth[0] == 2
     assert schedule.role[problem.index["read0"]] != schedule.role[problem.index["mma"]]
 
 
 def test_two_warpgroups_alternate_on_the_tensor_cores() -> None:
     """FlashAttention-3: a role per warpgroup, with all operations of its tile."""
-    problem, schedule = shipped("attention-hopper-2x64")
+    problem, schedule = solved("attention-hopper-2x64")
     role = {operation.name: number for operation, number in zip(problem.operations, schedule.role, strict=True)}
     names = ("qk", "maximum", "exp", "sum", "rescale", "pv")
     for group in range(2):
@@ -156,7 +153,7 @@ def test_two_warpgroups_alternate_on_the_tensor_cores() -> None:
 
 def test_two_tiles_alternate_and_weights_lie_over_scores() -> None:
     """FlashAttention-4: a role for mma, one per softmax, and the weights in the columns of the scores."""
-    problem, schedule = shipped("attention-two-tiles")
+    problem, schedule = solved("attention-two-tiles")
     role = {operation.name: number for operation, number in zip(problem.operations, schedule.role, strict=True)}
     assert role["qk0"] == role["qk1"] == role["pv0_0"] == role["pv1_0"]
     assert len({role["load_k"], role["qk0"], role["read0"], role["read1"]}) == 4
@@ -172,7 +169,7 @@ def test_two_tiles_alternate_and_weights_lie_over_scores() -> None:
 
 def test_each_trick_of_flash_attention_4_is_faster() -> None:
     names = ("attention-two-tiles", "attention-emulated", "attention-parts", "attention-both")
-    assert [shipped(name)[1].interval for name in names] == [2864, 2608, 2552, 2296]
+    assert [solved(name)[1].interval for name in names] == [2864, 2608, 2552, 2296]
 
 
 def test_mma_would_move_into_softmax_without_classes() -> None:

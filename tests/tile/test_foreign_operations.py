@@ -13,8 +13,8 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ext, ir, passmanager, register
 from tilec.driver.backends import run
 from tilec.errors import InputError, UsageError
-from tilec.lowering.gpu.columns_needed import columns_needed
 from tilec.lowering.gpu.passes import PASSES as GPU_PASSES
+from tilec.lowering.gpu.passes import columns_needed
 from tilec.lowering.tile.expand.insert_checks import insert_checks
 from tilec.lowering.tile.passes import PASSES as TILE_PASSES
 from tilec.lowering.tile_to_gpu.kernel import convert

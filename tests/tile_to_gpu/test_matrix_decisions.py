@@ -16,7 +16,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.walk import operations_below
 from tilec.errors import UnsupportedError, UsageError
-from tilec.lowering.gpu.columns_needed import columns_needed
+from tilec.lowering.gpu.passes import columns_needed
 from tilec.lowering.matrix_unit import UNITS
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, matrix_plan
 from tilec.lowering.plan.warp_choice import registers_available

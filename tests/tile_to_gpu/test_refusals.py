@@ -9,7 +9,7 @@ from test_matrix_decisions import MATMUL, matmul
 
 import tilec
 from tilec.errors import UnsupportedError, UsageError
-from tilec.lowering.gpu.columns_needed import columns_needed
+from tilec.lowering.gpu.passes import columns_needed
 from tilec.lowering.tile_to_gpu.kernel import convert
 
 SCALED = """entry @k() {

@@ -124,11 +124,6 @@ def _tma_store(op: ir.OpView, _device: Device) -> Step:
     return _global_bytes(moved) + Step(shared_bytes=moved, copies=copies, other_instructions=copies)
 
 
-def _tma_prefetch(_op: ir.OpView, _device: Device) -> Step:
-    """The load that follows has the bytes."""
-    return Step(copies=1, other_instructions=1)
-
-
 def _tma_gather(op: ir.OpView, device: Device) -> Step:
     moved = tile_bytes(op.buffer.type)
     # PTX ISA: tile::gather4 copies four rows.
@@ -173,22 +168,9 @@ def _shared_access(op: ir.OpView, _device: Device) -> Step:
     return _through_shared(tile_bytes(buffer), vector_bytes=16)
 
 
-def _row_access(op: ir.OpView, _device: Device) -> Step:
-    """Loads of rows have vectors of the tile's layout, in registers of 4 bytes at least."""
-    return _through_shared(tile_bytes(op.result.type))
-
-
 def _through_shared(moved: float, vector_bytes: int = 4) -> Step:
     """Bytes that threads load and store in shared memory, by instructions for this number of bytes per thread."""
     return Step(shared_bytes=moved, other_instructions=moved / (vector_bytes * _LANES))
-
-
-def _tensor_memory_load(op: ir.OpView, _device: Device) -> Step:
-    return Step(tensor_memory_read_bytes=prod(_tile_type(op).shape) * _CELL_BYTES, other_instructions=16)
-
-
-def _tensor_memory_store(op: ir.OpView, _device: Device) -> Step:
-    return Step(tensor_memory_written_bytes=tile_bytes(op.value.type), other_instructions=16)
 
 
 def _exchange(op: ir.OpView, _device: Device) -> Step:
@@ -248,11 +230,6 @@ def _dot(op: ir.OpView, device: Device) -> Step:
     return Step(fma=multiply_adds, joined=joined, shared_bytes=shared, other_instructions=loads)
 
 
-def _gather_parts(op: ir.OpView, _device: Device) -> Step:
-    """Each CTA stores its tile in all of them, and loads the tiles of all."""
-    return _through_shared(2 * tile_bytes(op.operation.results[0].type))
-
-
 def _copied_rows(op: ir.OpView, device: Device) -> Step:
     """The copy of a run to tensor memory, and the rows that move there, with the new ones of each group of 32."""
     steps = ceil(tile_bytes(op.rows.type) / LHS_ROWS / STEP_BYTES)
@@ -273,18 +250,25 @@ _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {
     TmaLoadOp.OPERATION_NAME: _tma_load,
     TmaGatherOp.OPERATION_NAME: _tma_gather,
     TmaStoreOp.OPERATION_NAME: _tma_store,
-    TmaPrefetchOp.OPERATION_NAME: _tma_prefetch,
+    # The load that follows has the bytes.
+    TmaPrefetchOp.OPERATION_NAME: lambda op, device: Step(copies=1, other_instructions=1),
     **dict.fromkeys((*GLOBAL_LOADS, *GLOBAL_STORES), _global_access),
     **dict.fromkeys(COPIES_OF_THREADS, _copy),
     LoadSharedOp.OPERATION_NAME: _shared_access,
-    LoadSharedRowsOp.OPERATION_NAME: _row_access,
+    # Loads of rows have vectors of the tile's layout, in registers of 4 bytes at least.
+    LoadSharedRowsOp.OPERATION_NAME: lambda op, device: _through_shared(tile_bytes(op.result.type)),
     StoreSharedOp.OPERATION_NAME: _shared_access,
-    LoadTensorMemoryOp.OPERATION_NAME: _tensor_memory_load,
+    LoadTensorMemoryOp.OPERATION_NAME: lambda op, device: Step(
+        tensor_memory_read_bytes=prod(op.result.type.shape) * _CELL_BYTES, other_instructions=16
+    ),
     **dict.fromkeys((Tcgen05CopyRowsOp.OPERATION_NAME, Tcgen05ShiftRowsOp.OPERATION_NAME), _copied_rows),
-    StoreTensorMemoryOp.OPERATION_NAME: _tensor_memory_store,
+    StoreTensorMemoryOp.OPERATION_NAME: lambda op, device: Step(
+        tensor_memory_written_bytes=tile_bytes(op.value.type), other_instructions=16
+    ),
     ConvertLayoutOp.OPERATION_NAME: _exchange,
     **dict.fromkeys((CatOp.OPERATION_NAME, ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME), _parts_of_tile),
-    GatherPartsOp.OPERATION_NAME: _gather_parts,
+    # Each CTA stores its tile in all of them, and loads the tiles of all.
+    GatherPartsOp.OPERATION_NAME: lambda op, device: _through_shared(2 * tile_bytes(op.operation.results[0].type)),
     ReduceOp.OPERATION_NAME: _reduction,
     ScanOp.OPERATION_NAME: _reduction,
     MmaSyncOp.OPERATION_NAME: _matrix_by_warps,

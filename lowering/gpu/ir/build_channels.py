@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
@@ -101,26 +102,16 @@ class ChannelDeclarations:
         return ir.InsertionPoint(self._mark)
 
     def channel(
-        self,
-        first: Position,
-        buffers: Sequence[BufferType],
-        producer: str,
-        consumers: Sequence[str],
-        *,
-        is_ring: bool,
-        slots: int = 1,
-        shares: ir.Value | None = None,
+        self, first: Position, buffers: Sequence[BufferType], producer: str, consumers: Sequence[str], **others: Any
     ) -> ir.Value:
-        """A channel for the tile that is first placed at `first`."""
+        """The channel of make_channel() for the tile that is first placed at `first`."""
         with first.location, self.point():
-            made = make_channel(buffers, producer, consumers, is_ring=is_ring, slots=slots, shares=shares)
-        return self._declared(first, made)
+            return self._declared(first, make_channel(buffers, producer, consumers, **others))
 
     def shared(self, first: Position, buffer: BufferType, shares: ir.Value | None) -> ir.Value:
         """A staging buffer, for the tile that is first placed at `first`."""
         with first.location, self.point():
-            made = build(SharedOp.OPERATION_NAME, [shares], [buffer]).results[0]
-        return self._declared(first, made)
+            return self._declared(first, build(SharedOp.OPERATION_NAME, [shares], [buffer]).results[0])
 
     def _declared(self, first: Position, value: ir.Value) -> ir.Value:
         self._made.append((first.number, len(self._made), value.owner.operation))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalAddressOp
@@ -9,7 +11,7 @@ from tilec.dialect.tile_gpu.operations.kernel import ClusterRankOp, ClusterSizeO
 from tilec.dialect.tile_gpu.operations.shape import ExtractOp, SplatOp
 from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp
 from tilec.dialect.tile_gpu.operations.view import LoadGlobalOp
-from tilec.dialect.walk import operations_inside, owner_of, terminator_of
+from tilec.dialect.walk import operations_inside, owner_of, reached_from, terminator_of
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.enclosing import path_to
 
@@ -34,17 +36,15 @@ class EqualValues:
     def __init__(self, kernel: KernelOp, along: int | None = None, *, in_pairs: bool = False) -> None:
         self._along = along
         self._in_pairs = in_pairs
-        self._different: set[ir.Value] = set()
-        operations = operations_inside(kernel)
-        pending = [value for op in operations if not self._is_equal(op) for value in op.results]
-        while pending:
-            value = pending.pop()
-            if value not in self._different:
-                self._different.add(value)
-                for use in value.uses:
-                    user = use.owner.operation
-                    if user.name != _CLAIMED and not (self._in_pairs and _is_number_of_pair(user)):
-                        pending += _derived(user, use.operand_number)
+        unequal = [value for op in operations_inside(kernel) if not self._is_equal(op) for value in op.results]
+        self._different = set(reached_from(unequal, self._derived))
+
+    def _derived(self, value: ir.Value) -> Iterator[ir.Value]:
+        """The values that differ if a value does."""
+        for use in value.uses:
+            user = use.owner.operation
+            if user.name != _CLAIMED and not (self._in_pairs and _is_number_of_pair(user)):
+                yield from _derived(user, use.operand_number)
 
     def _is_equal(self, op: ir.Operation) -> bool:
         if op.name == _PROGRAM_ID and op.opview.axis == self._along:

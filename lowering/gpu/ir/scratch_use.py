@@ -76,10 +76,6 @@ def scratch_of_operation(operation: ir.Operation) -> int:
     return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
 
 
-def _conversion_bytes(operation: ir.Operation) -> int:
-    return _bytes_between(operation.operands[0].type, operation.results[0].type)
-
-
 @cached
 def _bytes_between(tile: ir.Type, converted: ir.Type) -> int:
     """The bytes of the parts in which a tile goes through scratch memory; 0 if elements stay in their warps."""
@@ -153,7 +149,7 @@ def _stays_in_threads(name: str, whole: LinearLayout, part: LinearLayout) -> boo
 
 # The bytes that operations need: most need some only if elements move between warps.
 _RULES: dict[str, Callable[[ir.Operation], int]] = {
-    ConvertLayoutOp.OPERATION_NAME: _conversion_bytes,
+    ConvertLayoutOp.OPERATION_NAME: lambda op: _bytes_between(op.operands[0].type, op.results[0].type),
     ReduceOp.OPERATION_NAME: _reduction_bytes,
     ScanOp.OPERATION_NAME: _scan_bytes,
     **dict.fromkeys((ExtractOp.OPERATION_NAME, InsertOp.OPERATION_NAME, CatOp.OPERATION_NAME), _whole_tile_bytes),

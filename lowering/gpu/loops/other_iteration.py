@@ -6,9 +6,9 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import PutBeginOp, PutCommitOp
-from tilec.dialect.walk import with_inner
 from tilec.lowering.gpu.ir.early_loads import operations_behind
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
+from tilec.lowering.tile.analysis.replacing import copy_operation
 
 
 def scalars_behind(group: Sequence[ir.Operation], body: ir.Block) -> list[ir.Operation] | None:
@@ -18,16 +18,7 @@ def scalars_behind(group: Sequence[ir.Operation], body: ir.Block) -> list[ir.Ope
 
 def copy_all(operations: Sequence[ir.Operation], values: dict[ir.Value, ir.Value]) -> list[ir.Operation]:
     """Copies operations to the insertion point, with other `values`, to which it adds the results."""
-    copies = []
-    for op in operations:
-        copy = op.clone(ip=ir.InsertionPoint.current)
-        for copied in with_inner(copy):
-            for index, operand in enumerate(copied.operands):
-                if operand in values:
-                    copied.operands[index] = values[operand]
-        values.update(zip(op.results, copy.results, strict=True))
-        copies.append(copy)
-    return copies
+    return [copy_operation(op, values) for op in operations]
 
 
 def copy_for(

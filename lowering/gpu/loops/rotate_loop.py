@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_in, terminator_of, used_by, with_inner
+from tilec.dialect.walk import operations_in, owner_of, reached_from, terminator_of, used_by
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.enclosing import ancestor_in
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
@@ -67,19 +67,12 @@ def _passed(ahead: Sequence[ir.Operation], others: Collection[ir.Operation], bod
 
 def _scalars_behind(operations: Collection[ir.Operation], body: ir.Block) -> set[ir.Operation]:
     """The scalar arithmetic of a body that some of its operations need."""
-    found = set[ir.Operation]()
-    waiting = list(operations)
-    while waiting:
-        op = waiting.pop()
-        inside = with_inner(op)
-        for value in (value for each in inside for value in each.operands):
-            owner = value.owner
-            if isinstance(owner, ir.Block) or owner.operation.block != body or owner.operation in found:
-                continue
-            if is_rematerializable(owner.operation):
-                found.add(owner.operation)
-                waiting.append(owner.operation)
-    return found
+
+    def scalars(op: ir.Operation) -> list[ir.Operation]:
+        owners = [owner for value in used_by([op]) if (owner := owner_of(value)) is not None]
+        return [owner for owner in owners if owner.block == body and is_rematerializable(owner)]
+
+    return {scalar for op in operations for scalar in reached_from(scalars(op), scalars)}
 
 
 class _Rotation:

@@ -3,7 +3,7 @@
 before:   for i < n { s = f(i);  g(i, s);  h(i) }                      f(i + 1) waits for h(i)
 after:    s = f(0);  for i < n - 1 { g(i, s);  s = f(i + 1);  h(i) };  g(n - 1, s);  h(n - 1)
 
-The schedule is that of `lowering/schedule`: a stored answer, a list schedule, or, if asked for, that of the solver.
+The schedule is that of `lowering/schedule`: a list schedule, or, if asked for, that of the solver.
 Roles stay. Each role issues its operations in the order of the schedule, as far as operands, and the places that they
 access, allow. The loop gets the schedule if the iterations of its steady state are shorter then, also with a slower
 memory: a copy has it expanded, and is read again.
@@ -352,9 +352,10 @@ def _pinned(found: LoopProblem) -> Problem:
 def _shorter_schedule(found: LoopProblem, most_clocks: int, has_solver: bool) -> Schedule | None:
     """A schedule of a loop with an interval of at most `most_clocks`; None if none is found.
 
-    It is a stored answer, or a list schedule; with the solver also one that the solver finds.
+    It is a list schedule; with the solver also one that the solver finds, or found before.
     """
-    store = Store(_folder() if has_solver else None, _BUDGET)
+    folder = _folder() if has_solver else None
+    store = None if folder is None else Store(folder, _BUDGET)
     search_exactly = search if has_solver else _no_search
     try:
         return solve(_pinned(found), store, _BUDGET, search_exactly, upper=most_clocks).schedule

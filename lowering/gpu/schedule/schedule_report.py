@@ -17,7 +17,7 @@ from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import ProblemError
 from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.schedule.problem_text import write_problem
-from tilec.lowering.schedule.store import Answer, Store
+from tilec.lowering.schedule.store import Answer
 from tilec.lowering.target import target_named
 
 # A report may take some seconds.
@@ -104,6 +104,6 @@ def _report(loop: LoopProblem) -> LoopReport:
     present = present_schedule(loop, rounded)
     attained = None if present is None else present.interval
     try:
-        return LoopReport(loop, least, attained, solve(loop.problem, Store(), _BUDGET, present=present))
+        return LoopReport(loop, least, attained, solve(loop.problem, budget=_BUDGET, present=present))
     except ProblemError as problem:
         return LoopReport(loop, least, attained, None, str(problem))

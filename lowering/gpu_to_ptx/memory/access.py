@@ -33,19 +33,28 @@ def load(
 
 
 def load_by(
-    lowering: Lowering, head: str, one: Access, element: PtxElement, count: int, otherwise: Sequence[ir.Value] = ()
+    lowering: Lowering,
+    head: str,
+    one: Access,
+    element: PtxElement,
+    count: int,
+    otherwise: Sequence[ir.Value] = (),
+    values: Sequence[Sequence[ir.Value]] = (),
 ) -> list[ir.Value]:
-    """As load(), by an instruction that is spelled `head` up to its operands."""
+    """As load(), by an instruction that is spelled `head` up to its operands; these end with vectors of `values`."""
     register, per_register = packed_type(element, count)
     packed_count = count // per_register
-    results = [lowering.type(register)] * packed_count
-    text = f"{head} {braced(0, packed_count)}, [${packed_count}{signed(one.offset)}];"
+    results, given = [lowering.type(register)] * packed_count, [one.address]
+    text = f"{head} {braced(0, packed_count)}, [${packed_count}{signed(one.offset)}]"
+    for vector in values:
+        text += f", {braced(packed_count + len(given), packed_count)}"
+        given += pack(lowering, element, list(vector))
     if one.guard is None:
-        loaded = lowering.b.execute(text, results, one.address)
+        loaded = lowering.b.execute(f"{text};", results, *given)
     else:
-        before, tied = pack(lowering, element, list(otherwise)), range(2, 2 + packed_count)
-        text = f"@${packed_count + 1} {text}"
-        loaded = lowering.b.execute(text, results, one.address, one.guard, *before, tied=tied)
+        before, tied = pack(lowering, element, list(otherwise)), range(1 + len(given), 1 + len(given) + packed_count)
+        text = f"@${packed_count + len(given)} {text};"
+        loaded = lowering.b.execute(text, results, *given, one.guard, *before, tied=tied)
     return unpack(lowering, element, list(loaded), count)
 
 

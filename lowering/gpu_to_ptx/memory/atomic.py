@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.atomic import AtomicGlobalOp, AtomicViewOp, CompareAndSwapGlobalOp
-from tilec.lowering.gpu_to_ptx.memory.access import Access, signed, store_by, vector_suffix
+from tilec.lowering.gpu_to_ptx.memory.access import Access, load_by, store_by, vector_suffix
 from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
     AccessOrder,
     ElementAccesses,
@@ -15,9 +15,8 @@ from tilec.lowering.gpu_to_ptx.memory.element_accesses import (
     view_accesses,
 )
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
-from tilec.lowering.gpu_to_ptx.registers.literals import braced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.gpu_to_ptx.registers.packed_registers import pack, packed_type, unpack
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import packed_type
 
 # The operation and the kind of type of each mode; sums of floats have the type of their elements.
 OPERATIONS = {
@@ -86,7 +85,8 @@ def _fetched(
 
     def fetch(group: list[int], one: Access) -> list[ir.Value]:
         given = [[values[r] for r in group] for values in operands]
-        return _fetch_and_update(lowering, mode, accesses.kind, given, one, [otherwise[r] for r in group])
+        head = f"atom.{one.space}.{_spelled(mode, accesses.kind, len(group))}"
+        return load_by(lowering, head, one, accesses.kind, len(group), [otherwise[r] for r in group], given)
 
     return accesses.fetched(lowering, order, fetch, is_read=bool(list(result.uses)), count=_elements(accesses))
 
@@ -109,31 +109,3 @@ def vector_and_type(element: PtxElement, count: int, kind: str) -> str:
     _, per_register = packed_type(element, count)
     type = f"{kind}{element.bits}" if kind != "f" else f"{element.suffix}{'x2' if per_register == 2 else ''}"
     return f"{vector_suffix(count // per_register)}.{type}"
-
-
-def _fetch_and_update(
-    lowering: Lowering,
-    mode: str,
-    element: PtxElement,
-    operands: Sequence[Sequence[ir.Value]],
-    one: Access,
-    otherwise: Sequence[ir.Value],
-) -> list[ir.Value]:
-    """Updates successive elements and returns their old values, or `otherwise` if the guard is false.
-
-    `operands` are the values, or for `compare_and_swap` the compared values and the new ones.
-    """
-    count = len(otherwise)
-    packed = [pack(lowering, element, list(values)) for values in operands]
-    registers = len(packed[0])
-    types, values = [lowering.type(packed_type(element, count)[0])] * registers, [v for group in packed for v in group]
-    listed = ", ".join(braced(registers + 1 + number * registers, registers) for number in range(len(packed)))
-    head = f"atom.{one.space}.{_spelled(mode, element, count)}"
-    text = f"{head} {braced(0, registers)}, [${registers}{signed(one.offset)}], {listed};"
-    if one.guard is None:
-        return unpack(lowering, element, list(lowering.b.execute(text, types, one.address, *values)), count)
-    before, first = pack(lowering, element, list(otherwise)), 1 + len(values)
-    tied = range(first + 1, first + 1 + registers)
-    text = f"@${registers + first} {text}"
-    fetched = lowering.b.execute(text, types, one.address, *values, one.guard, *before, tied=tied)
-    return unpack(lowering, element, list(fetched), count)

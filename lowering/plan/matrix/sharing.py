@@ -10,7 +10,7 @@ class Sharing:
     """Whether accumulators, and operands in tensor memory, may have columns of others whose loops are over.
 
     Values of loops that follow each other share columns if channels can be joined (reuse_channels.py).
-    That is known when the channels of a candidate exist (lowering/gpu/columns_needed.py).
+    That is known when the channels of a candidate exist (lowering/gpu/passes.py).
     """
 
     accumulators: bool = True

@@ -157,17 +157,9 @@ def _remainder(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
 
 
-def _extended(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
-    return of(op.from_) if op.signedness == "signed" else _unsigned(op.from_, of)
-
-
 def _unsigned(value: ir.Value, of: Of) -> Interval:
     known = of(value)
     return known if known.low >= 0 else Interval(0, (1 << ELEMENT_BITS[spell(value.type.element)]) - 1)
-
-
-def _source(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
-    return of(op.operation.operands[0])
 
 
 def _tensor_shape(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
@@ -204,10 +196,6 @@ def _of_extents(shape: Callable[[ir.Type, list[int]], list[Number]]) -> Rule:
     return rule
 
 
-def _im2col_outputs(type: Im2colViewType, extents: list[int]) -> list[Number]:
-    return output_extents(type, image_extents(type, extents))
-
-
 def _im2col_index_space(type: Im2colViewType, extents: list[int]) -> list[Number]:
     images = image_extents(type, extents)
     return index_space(type, images, output_extents(type, images))
@@ -225,11 +213,16 @@ _RULES: dict[str, Rule] = {
     "cuda_tile.divi": _quotient,
     "cuda_tile.remi": _remainder,
     "cuda_tile.select": lambda op, value, of: of(op.val_if_true).join(of(op.val_if_false)),
-    "cuda_tile.exti": _extended,
-    **{f"cuda_tile.{name}": _source for name in ("trunci", "broadcast", "reshape", "permute", "extract")},
+    "cuda_tile.exti": lambda op, value, of: of(op.from_) if op.signedness == "signed" else _unsigned(op.from_, of),
+    **{
+        f"cuda_tile.{name}": lambda op, value, of: of(op.operation.operands[0])
+        for name in ("trunci", "broadcast", "reshape", "permute", "extract")
+    },
     "cuda_tile.get_tensor_shape": _tensor_shape,
     "cuda_tile.get_index_space_shape": _index_space_shape,
-    "tilex.get_im2col_output_shape": _of_extents(_im2col_outputs),
+    "tilex.get_im2col_output_shape": _of_extents(
+        lambda type, extents: output_extents(type, image_extents(type, extents))
+    ),
     "tilex.get_im2col_index_space_shape": _of_extents(_im2col_index_space),
     "tilex.get_packed_index_space_shape": _of_extents(packed_index_space),
     "cuda_tile.get_tile_block_id": lambda op, value, of: Interval(0, MAXIMUM_BLOCKS - 1),

@@ -22,7 +22,7 @@ def width(value: ir.Value) -> int:
 
 def compare(predicate: str, lhs: ir.Value, rhs: ir.Value | int, signedness: str = "signed") -> Condition:
     """Whether the elements of a tile compare with those of another one, or with a number."""
-    if _is_known(predicate, read_as(lhs, signedness), _interval(rhs, signedness)):
+    if decided(predicate, read_as(lhs, signedness), _interval(rhs, signedness)):
         return True
     if isinstance(rhs, int) and 1 < width(lhs) < 8:
         # Tile IR has no constants of i4.
@@ -78,21 +78,17 @@ def _interval(value: ir.Value | int, signedness: str) -> Interval:
     return Interval(value, value) if isinstance(value, int) else read_as(value, signedness)
 
 
-def _is_known(predicate: str, lhs: Interval, rhs: Interval) -> bool:
-    """Whether a comparison holds for all numbers of two ranges."""
-    match predicate:
-        case "less_than":
-            return lhs.high < rhs.low
-        case "less_than_or_equal":
-            return lhs.high <= rhs.low
-        case "greater_than":
-            return lhs.low > rhs.high
-        case "greater_than_or_equal":
-            return lhs.low >= rhs.high
-        case "not_equal":
-            return lhs.high < rhs.low or rhs.high < lhs.low
-        case _:
-            return lhs.low == lhs.high == rhs.low == rhs.high
+def decided(predicate: str, lhs: Interval, rhs: Interval) -> bool | None:
+    """The result of comparing any two numbers of two intervals, or None if it varies."""
+    if predicate in ("equal", "not_equal"):
+        if lhs.high < rhs.low or rhs.high < lhs.low:
+            return predicate == "not_equal"
+        return predicate == "equal" if lhs.low == lhs.high == rhs.low == rhs.high else None
+    if predicate.startswith("greater_than"):
+        lhs, rhs = rhs, lhs
+    if predicate.endswith("or_equal"):
+        return True if lhs.high <= rhs.low else False if lhs.low > rhs.high else None
+    return True if lhs.high < rhs.low else False if lhs.low >= rhs.high else None
 
 
 def limits(bits: int, signedness: str) -> Interval:

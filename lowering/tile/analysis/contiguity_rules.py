@@ -69,10 +69,6 @@ def _sum(_op: ir.OpView, a: Axis, b: Axis) -> Axis:
     return _joined(a, b, contiguity, min(a.constancy, b.constancy))
 
 
-def _difference(_op: ir.OpView, a: Axis, b: Axis) -> Axis:
-    return _joined(a, b, min(a.contiguity, b.constancy), min(a.constancy, b.constancy))
-
-
 def _joined(a: Axis, b: Axis, contiguity: int, constancy: int) -> Axis:
     return Axis(contiguity, constancy, math.gcd(a.divisor(contiguity), b.divisor(contiguity)))
 
@@ -80,10 +76,6 @@ def _joined(a: Axis, b: Axis, contiguity: int, constancy: int) -> Axis:
 def _common(_op: ir.OpView, *axes: Axis) -> Axis:
     """No runs; a common divisor of the operands divides the result."""
     return Axis(1, min(axis.constancy for axis in axes), math.gcd(*(axis.divisor(1) for axis in axes)))
-
-
-def _product(_op: ir.OpView, a: Axis, b: Axis) -> Axis:
-    return Axis(1, min(a.constancy, b.constancy), min(UNBOUNDED, a.divisor(1) * b.divisor(1)))
 
 
 def _shifted_left(op: ir.OpView, a: Axis, b: Axis) -> Axis:
@@ -149,10 +141,6 @@ def _comparison(op: ir.OpView, a: Axis, b: Axis) -> Axis:
     return Axis(1, constancy, 1)
 
 
-def _choice(_op: ir.OpView, condition: Axis, a: Axis, b: Axis) -> Axis:
-    return a.meet(b).narrowed(condition.constancy)
-
-
 def _widened(value: ir.Value, signedness: str, a: Axis) -> Axis:
     """A run remains one in a wider type unless it wraps."""
     known, whole = bounds(value), type_interval(value.type)
@@ -186,8 +174,8 @@ def _address(_op: ir.OpView, a: Axis, unit: int) -> Axis:
 
 ELEMENT_RULES: dict[str, ElementRule] = {
     "addi": _sum,
-    "subi": _difference,
-    "muli": _product,
+    "subi": lambda _op, a, b: _joined(a, b, min(a.contiguity, b.constancy), min(a.constancy, b.constancy)),
+    "muli": lambda _op, a, b: Axis(1, min(a.constancy, b.constancy), min(UNBOUNDED, a.divisor(1) * b.divisor(1))),
     **dict.fromkeys(("maxi", "mini", "ori", "xori", "negi", "absi"), _common),
     "andi": _conjunction,
     "shli": _shifted_left,
@@ -195,7 +183,7 @@ ELEMENT_RULES: dict[str, ElementRule] = {
     "divi": _quotient,
     "remi": _remainder,
     "cmpi": _comparison,
-    "select": _choice,
+    "select": lambda _op, condition, a, b: a.meet(b).narrowed(condition.constancy),
     "exti": lambda op, a: _widened(op.from_, op.signedness, a),
     "trunci": lambda op, a: a,
     "offset": _offset,
@@ -235,18 +223,10 @@ def _longest(numbers: np.ndarray, step: int) -> int:
     return 1
 
 
-def _iota(op: ir.OpView) -> Axes:
-    return (Axis(op.result.type.shape[0], 1, UNBOUNDED), Axis())
-
-
 def _broadcast(op: ir.OpView, source: Axes) -> Axes:
     *along, each = source
     extents = zip(op.source.type.shape, op.result.type.shape, along, strict=True)
     return (*(axis if old == new else each._replace(constancy=new) for old, new, axis in extents), each)
-
-
-def _permute(op: ir.OpView, source: Axes) -> Axes:
-    return (*(source[dimension] for dimension in op.permutation), source[-1])
 
 
 def _reshape(op: ir.OpView, source: Axes) -> Axes:
@@ -310,9 +290,9 @@ def _assumed_runs(axis: Axis, predicate: DivByAttr) -> Axis:
 
 SHAPE_RULES: dict[str, ShapeRule] = {
     "constant": _constant,
-    "iota": _iota,
+    "iota": lambda op: (Axis(op.result.type.shape[0], 1, UNBOUNDED), Axis()),
     "broadcast": _broadcast,
-    "permute": _permute,
+    "permute": lambda op, source: (*(source[dimension] for dimension in op.permutation), source[-1]),
     "reshape": _reshape,
     "cat": _meeting,
     "extract": _extract,

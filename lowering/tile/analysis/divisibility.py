@@ -66,10 +66,6 @@ def power_of_two_in(number: int) -> int:
     return number & -number if number else UNBOUNDED
 
 
-def _common(op: ir.OpView, _: ir.Value, of: Of) -> int:
-    return math.gcd(*map(of, op.operation.operands))
-
-
 def _shifted(op: ir.OpView, _: ir.Value, of: Of) -> int:
     amount = splat(op.rhs)
     return of(op.lhs) if amount is None else min(UNBOUNDED, of(op.lhs) << max(0, amount))
@@ -80,10 +76,6 @@ def _quotient(op: ir.OpView, _: ir.Value, of: Of) -> int:
     if divisor is None or divisor <= 0 or divisor & (divisor - 1):
         return 1
     return max(1, of(op.lhs) // divisor)
-
-
-def _source(op: ir.OpView, _: ir.Value, of: Of) -> int:
-    return of(op.operation.operands[0])
 
 
 def _offset(op: ir.OpView, _: ir.Value, of: Of) -> int:
@@ -120,12 +112,16 @@ def _named(*names: str) -> tuple[str, ...]:
     return tuple(f"cuda_tile.{name}" for name in names)
 
 
+_COMMON = _named("addi", "subi", "maxi", "mini", "remi", "ori", "xori", "cat")
+_FORWARDED = (
+    *_named("negi", "absi", "exti", "trunci", "int_to_ptr", "ptr_to_int", "ptr_to_ptr"),
+    *_named("broadcast", "reshape", "permute", "extract"),
+)
 _RULES: dict[str, Rule] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.constant": _constant,
-    **dict.fromkeys(_named("addi", "subi", "maxi", "mini", "remi", "ori", "xori", "cat"), _common),
-    **dict.fromkeys(_named("negi", "absi", "exti", "trunci", "int_to_ptr", "ptr_to_int", "ptr_to_ptr"), _source),
-    **dict.fromkeys(_named("broadcast", "reshape", "permute", "extract"), _source),
+    **dict.fromkeys(_COMMON, lambda op, value, of: math.gcd(*map(of, op.operation.operands))),
+    **dict.fromkeys(_FORWARDED, lambda op, value, of: of(op.operation.operands[0])),
     "cuda_tile.andi": lambda op, value, of: max(map(of, op.operation.operands)),
     "cuda_tile.muli": lambda op, value, of: min(UNBOUNDED, math.prod(map(of, op.operation.operands))),
     "cuda_tile.shli": _shifted,

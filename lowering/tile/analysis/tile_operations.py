@@ -178,6 +178,11 @@ def carried_groups(op: ir.OpView) -> Iterator[list[ir.Value]]:
         yield from ([result, *operands(BREAK, number)] for number, result in enumerate(results))
 
 
+def carried_with(op: ir.OpView, value: ir.Value) -> list[ir.Value]:
+    """The values of a structure that are one with a value at run time."""
+    return [each for group in carried_groups(op) if value in group for each in group]
+
+
 def carried_sources(value: ir.Value) -> list[ir.Value] | None:
     """The operands of terminators that become a carried value, or a result of a loop or a branch; None for others."""
     owner, is_argument = value.owner, isinstance(value.owner, ir.Block)

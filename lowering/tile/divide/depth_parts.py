@@ -16,6 +16,7 @@ from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named, reached
 from tilec.lowering.tile.analysis.constants import integer_splat
+from tilec.lowering.tile.analysis.replacing import copy_operation
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, is_product
 from tilec.lowering.tile.divide.divided_dimensions import Divided, NotDivisibleError
 
@@ -46,10 +47,9 @@ def add_depth_parts(entry: ir.OpView, ctas: int, cta: ir.Value, divided: Divided
             number = build("xori", [cta, integer_splat(cta.type, distance)], [cta.type]).result
         copies = dict[ir.Value, ir.Value]()
         for position, multiply in enumerate(multiplies):
-            operands = [_copy(multiply.operation.operands[each], copies, divided) for each in _OPERANDS]
-            following = _clone(multiply.operation)
-            for each, operand in zip(_OPERANDS, operands, strict=True):
-                following.operands[each] = operand
+            for each in _OPERANDS:
+                _copy(multiply.operation.operands[each], copies, divided)
+            following = _copied(multiply.operation, dict(copies))
             multiply.operation.results[0].replace_all_uses_with(following.results[0])
             following.operands[_ACCUMULATOR] = multiply.operation.results[0]
             multiplies[position] = following.opview
@@ -69,23 +69,16 @@ def _behind(value: ir.Value, divided: Divided) -> list[ir.Value]:
     return [] if isinstance(owner, ir.Block) else [each for each in owner.operation.operands if each in divided]
 
 
-def _copy(value: ir.Value, copies: dict[ir.Value, ir.Value], divided: Divided) -> ir.Value:
-    """A copy of a divided value and of the divided values behind it, each directly after the original."""
-    if value not in divided:
-        return value
-    if value not in copies:
-        op = value.owner.operation
-        operands = [_copy(each, copies, divided) for each in op.operands]
-        copy = _clone(op)
-        for number, operand in enumerate(operands):
-            copy.operands[number] = operand
-        for old, new in zip(op.results, copy.results, strict=True):
-            copies[old] = new
-            if old in divided:
-                divided[new] = divided[old]
-    return copies[value]
+def _copy(value: ir.Value, copies: dict[ir.Value, ir.Value], divided: Divided) -> None:
+    """Copies a divided value and the divided values behind it, each directly after the original."""
+    if value not in divided or value in copies:
+        return
+    for each in value.owner.operation.operands:
+        _copy(each, copies, divided)
+    _copied(value.owner.operation, copies)
+    divided.update((copies[each], divided[each]) for each in value.owner.operation.results if each in divided)
 
 
-def _clone(op: ir.Operation) -> ir.Operation:
+def _copied(op: ir.Operation, values: dict[ir.Value, ir.Value]) -> ir.Operation:
     with ir.InsertionPoint.after(op), op.location:
-        return op.clone().operation
+        return copy_operation(op, values)

@@ -27,9 +27,15 @@ from tilec.dialect.walk import operations_in, operations_named, users_of
 from tilec.element_types import element_type
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS
 from tilec.lowering.tile.analysis.bounds import bounds
+from tilec.lowering.tile.analysis.condition import integer, widened, width
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.part_access import first_indices, is_divisible_access, view_of_parts
-from tilec.lowering.tile.analysis.tile_operations import DIVISIBLE_MULTIPLIES, SCALED_MULTIPLIES, is_elementwise
+from tilec.lowering.tile.analysis.tile_operations import (
+    DIVISIBLE_MULTIPLIES,
+    SCALED_MULTIPLIES,
+    is_elementwise,
+    is_tile,
+)
 from tilec.lowering.tile.analysis.tile_parts import outer_dimension
 
 # With fewer slots, loads wait for most of a multiply; with this number, a slot is read while the others are loaded.
@@ -209,9 +215,7 @@ def _divide_loop(loop: ir.OpView, multiplies: Sequence[_Multiply], parts: int) -
 
 def _product(bound: ir.Value, parts: int) -> ir.Value:
     known = splat(bound)
-    if known is not None:
-        return integer_splat(bound.type, parts * known)
-    return build("muli", [bound, integer_splat(bound.type, parts)], [bound.type]).result
+    return integer("muli", bound, parts) if known is None else integer_splat(bound.type, parts * known)
 
 
 def _only_multiplies(block: ir.Block, multiplies: Sequence[_Multiply], parts: int) -> bool:
@@ -231,7 +235,8 @@ def _only_multiplies(block: ir.Block, multiplies: Sequence[_Multiply], parts: in
         and len(carried) == len(loop.carried)
         and all(pair in carried for pair in zip(loop.carried, end.operation.operands, strict=True))
         and _are_used_by([op for each in multiplies for op in each.operations[1:]], covered)
-        and all(effect_free(op) and not op.operation.regions and not _has_tiles(op) for op in others)
+        and all(effect_free(op) and not op.operation.regions for op in others)
+        and not any(is_tile(value) for op in others for value in (*op.operation.operands, *op.operation.results))
     )
 
 
@@ -239,11 +244,6 @@ def _product_fits(bound: ir.Value, parts: int, unsigned: bool) -> bool:
     """Whether the product is a signed number of the type of a bound; an unsigned bound is not negative then."""
     known, limit = bounds(bound), 1 << bound.type.element.width - 1
     return known.high * parts < limit and known.low * parts >= (0 if unsigned else -limit)
-
-
-def _has_tiles(op: ir.OpView) -> bool:
-    values = (*op.operation.operands, *op.operation.results)
-    return any(isinstance(value.type, TileType) and value.type.rank > 0 for value in values)
 
 
 # ---- a loop over the parts
@@ -309,7 +309,8 @@ class _Parts:
             indices = [self._counters[index] if d == along else index for d, index in enumerate(load.index)]
         else:
             indices = first_indices(load, [self._count if d == along else 1 for d in range(whole.rank)])
-            indices[along] = _sum(indices[along], self._number)
+            number = widened(self._number, width(indices[along]), "unsigned")
+            indices[along] = integer("addi", indices[along], number)
         with ir.InsertionPoint.after(load.view.owner.operation):
             view = view_of_parts(load.view, shape)
         types = [TileType.get(shape, whole.element), load.operation.results[1].type]
@@ -324,9 +325,3 @@ class _Parts:
 
     def _shape(self, whole: TileType, along: int) -> tuple[int, ...]:
         return tuple(extent // self._count if d == along else extent for d, extent in enumerate(whole.shape))
-
-
-def _sum(index: ir.Value, number: ir.Value) -> ir.Value:
-    if number.type != index.type:
-        number = build("exti", [number], [index.type], {"signedness": "unsigned"}).result
-    return build("addi", [index, number], [index.type]).result

@@ -6,8 +6,7 @@ divisible if a row of some result depends on other rows of an operand.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilec.dialect.cuda_tile.types import TileType
@@ -17,13 +16,11 @@ from tilec.lowering.tile.analysis.part_access import divides_bytes, is_divisible
 from tilec.lowering.tile.analysis.tile_operations import (
     BREAK,
     CONTINUE,
-    FOR,
-    LOOP,
-    LOOPS,
+    IF,
     MULTIPLIES,
     STRUCTURES,
     YIELD,
-    given,
+    carried_with,
     left_by,
 )
 from tilec.lowering.tile.divide.slices import Dimensions, Divided, Slice, operand_dimensions
@@ -35,8 +32,6 @@ LOAD, STORE = "cuda_tile.load_view_tko", "cuda_tile.store_view_tko"
 _ANYWHERE = ("cuda_tile.constant", "cuda_tile.iota")
 # Of lhs, rhs, the accumulator and the scale factors, for the rows of the result.
 _MULTIPLY_DIMENSIONS = (0, None, 0, 0, None)
-# The number of operands of a loop before the initial values.
-_BOUNDS = {FOR: 3, LOOP: 0}
 HALVES = 2
 
 
@@ -71,21 +66,20 @@ def rows_of(entry: ir.OpView) -> Rows | None:
 
 @dataclass
 class Rows:
-    """The divided values, and which carried values and results of structures they are."""
+    """The divided values, each with its dimension."""
 
     dimensions: dict[ir.Value, int] = field(default_factory=dict)
-    # By the body of a loop: the numbers of carried values; the results of a `for` are among them.
-    _carried: dict[ir.Block, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
-    # By the first block of a `loop` or `if`: the numbers of results.
-    _results: dict[ir.Block, dict[int, int]] = field(default_factory=lambda: defaultdict(dict))
 
-    def carried(self, loop: ir.OpView) -> dict[int, int]:
-        """The dimensions of the carried values that are divided, by their numbers."""
-        return self._carried.get(_first_block(loop), {})
+    def carried(self, op: ir.OpView) -> dict[int, int]:
+        """The dimensions of the carried values of a loop that are divided, by their numbers; a branch has none."""
+        return {} if op.operation.name == IF else self._numbered(op.carried)
 
     def results(self, op: ir.OpView) -> dict[int, int]:
         """The dimensions of the results of a `loop` or `if` that are divided, by their numbers."""
-        return self._results.get(_first_block(op), {})
+        return self._numbered(op.operation.results)
+
+    def _numbered(self, values: Iterable[ir.Value]) -> dict[int, int]:
+        return {number: self.dimensions[value] for number, value in enumerate(values) if value in self.dimensions}
 
     def divide(self, value: ir.Value, dimension: int) -> None:
         """Divides a value, and all others that its rows are computed from or that are computed from its rows."""
@@ -97,71 +91,39 @@ class Rows:
             if each in self.dimensions or not isinstance(each.type, TileType):
                 raise _NotDivisibleError
             self.dimensions[each] = along
-            work += [*self._of_maker(each, along), *self._of_users(each, along)]
+            work += [*_of_maker(each, along), *_of_users(each, along)]
 
-    def _of_maker(self, value: ir.Value, along: int) -> Iterator[Divided]:
-        """The values that must be divided since the operation that makes a value is."""
-        owner = value.owner
-        if isinstance(owner, ir.Block):
-            loop = owner.owner
-            yield from self._divide_carried(loop, ir.BlockArgument(value).arg_number - _first_carried(loop), along)
-            return
-        name, index = owner.operation.name, list(owner.operation.results).index(value)
-        if name == FOR:
-            yield from self._divide_carried(owner, index, along)
-        elif name in STRUCTURES:
-            yield from self._divide_result(owner, index, along)
-        elif name == LOAD:
-            _check_access(owner, value, along)
-        else:
-            dimensions = row_operand_dimensions(owner, along)
-            if dimensions is None:
-                raise _NotDivisibleError
-            yield from ((result, along) for result in owner.operation.results)
-            yield from ((v, d) for v, d in zip(owner.operation.operands, dimensions, strict=True) if d is not None)
 
-    def _of_users(self, value: ir.Value, along: int) -> Iterator[Divided]:
-        for use in value.uses:
-            op, number = use.owner, use.operand_number
-            name = op.operation.name
-            if name == STORE:
-                _check_access(op, value, along)
-            elif name == CONTINUE:
-                yield from self._divide_carried(left_by(op), number, along)
-            elif name in (BREAK, YIELD):
-                yield from self._divide_result(left_by(op), number, along)
-            elif name in LOOPS:
-                yield from self._divide_carried(op, number - _BOUNDS[name], along)
-            else:
-                yield op.operation.results[0], _result_dimension(op, number, along)
-
-    def _divide_carried(self, loop: ir.OpView, index: int, along: int) -> Iterator[Divided]:
-        if loop.operation.name not in LOOPS:
+def _of_maker(value: ir.Value, along: int) -> Iterator[Divided]:
+    """The values that must be divided since the operation that makes a value is."""
+    is_argument = isinstance(value.owner, ir.Block)
+    op = value.owner.owner.operation.opview if is_argument else value.owner
+    if op.operation.name in STRUCTURES:
+        yield from ((each, along) for each in carried_with(op, value))
+    elif op.operation.name == LOAD:
+        _check_access(op, value, along)
+    else:
+        dimensions = None if is_argument else row_operand_dimensions(op, along)
+        if dimensions is None:
             raise _NotDivisibleError
-        self._carried[_first_block(loop)][index] = along
-        yield loop.initValues[index], along
-        yield loop.operation.regions[0].blocks[0].arguments[index + _first_carried(loop)], along
-        yield from ((value, along) for value in given(loop, CONTINUE, index))
-        if loop.operation.name == FOR:
-            yield loop.operation.results[index], along
+        yield from ((result, along) for result in op.operation.results)
+        yield from ((v, d) for v, d in zip(op.operation.operands, dimensions, strict=True) if d is not None)
 
-    def _divide_result(self, op: ir.OpView, index: int, along: int) -> Iterator[Divided]:
-        self._results[_first_block(op)][index] = along
-        yield op.operation.results[index], along
-        yield from ((value, along) for value in given(op, BREAK if op.operation.name == LOOP else YIELD, index))
+
+def _of_users(value: ir.Value, along: int) -> Iterator[Divided]:
+    for use in value.uses:
+        op, name = use.owner, use.owner.operation.name
+        if name == STORE:
+            _check_access(op, value, along)
+        elif name in (CONTINUE, BREAK, YIELD, *STRUCTURES):
+            structure = op if name in STRUCTURES else left_by(op)
+            yield from ((each, along) for each in carried_with(structure, value))
+        else:
+            yield op.operation.results[0], _result_dimension(op, use.operand_number, along)
 
 
 def _is_made_anywhere(value: ir.Value) -> bool:
     return not isinstance(value.owner, ir.Block) and value.owner.operation.name in _ANYWHERE
-
-
-def _first_block(op: ir.OpView) -> ir.Block:
-    """The key of a loop or a branch: the hash of an operation changes with its operands, which the passes replace."""
-    return op.operation.regions[0].blocks[0]
-
-
-def _first_carried(loop: ir.OpView) -> int:
-    return int(loop.operation.name == FOR)
 
 
 def _result_dimension(op: ir.OpView, number: int, along: int) -> int:

@@ -115,10 +115,6 @@ class _Leaf:
     make: Callable[[ir.Value, Slice], ir.Value]
 
 
-def _is_splat(value: ir.Value, _wanted: Slice) -> bool:
-    return splat_attribute(value) is not None
-
-
 def _constant(value: ir.Value, wanted: Slice) -> ir.Value:
     type = TileType.get(wanted.part(value).shape, value.type.element)
     return splat_constant(type, splat_attribute(value))
@@ -151,7 +147,7 @@ def _load(value: ir.Value, wanted: Slice) -> ir.Value:
 
 
 _LEAVES = {
-    "cuda_tile.constant": _Leaf(_is_splat, _constant),
+    "cuda_tile.constant": _Leaf(lambda value, wanted: splat_attribute(value) is not None, _constant),
     "cuda_tile.iota": _Leaf(lambda value, wanted: True, _iota),
     "cuda_tile.load_view_tko": _Leaf(_is_movable_load, _load),
 }
@@ -178,26 +174,14 @@ def divided_operands(op: ir.OpView, dimension: int) -> list[tuple[ir.Value, int]
     return [(operand, d) for operand, d in zip(op.operation.operands, dimensions, strict=True) if d is not None]
 
 
-def _broadcast(op: ir.OpView, dimension: int) -> Dimensions:
-    return (None if op.source.type.shape[dimension] == 1 else dimension,)
-
-
-def _permute(op: ir.OpView, dimension: int) -> Dimensions:
-    return (list(op.permutation)[dimension],)
-
-
 def _reshape(op: ir.OpView, dimension: int) -> Dimensions | None:
     kept = same_dimension(op.result.type.shape, op.source.type.shape, dimension)
     return None if kept is None else (kept,)
 
 
-def _cat(op: ir.OpView, dimension: int) -> Dimensions | None:
-    return None if op.dim == dimension else (dimension, dimension)
-
-
 _RULES: dict[str, Callable[[ir.OpView, int], Dimensions | None]] = {
-    "broadcast": _broadcast,
-    "permute": _permute,
+    "broadcast": lambda op, dimension: (None if op.source.type.shape[dimension] == 1 else dimension,),
+    "permute": lambda op, dimension: (list(op.permutation)[dimension],),
     "reshape": _reshape,
-    "cat": _cat,
+    "cat": lambda op, dimension: None if op.dim == dimension else (dimension, dimension),
 }

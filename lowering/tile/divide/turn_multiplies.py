@@ -23,7 +23,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     LOOP,
     STRUCTURES,
     YIELD,
-    carried_groups,
+    carried_with,
     is_elementwise,
     left_by,
 )
@@ -213,8 +213,3 @@ def _places(op: ir.OpView) -> Iterator[tuple[int, ir.Value]]:
         arguments = list(loop.operation.regions[0].blocks[0].arguments)[first:]
         bounds = 3 if name == FOR else 0
         yield from ((bounds + number, argument) for number, argument in enumerate(arguments))
-
-
-def carried_with(op: ir.OpView, value: ir.Value) -> list[ir.Value]:
-    """The values of a structure that are one with a value at run time."""
-    return [each for group in carried_groups(op) if value in group for each in group]

@@ -13,11 +13,12 @@ from collections.abc import Mapping, Sequence
 
 from tilec.dialect.cuda_tile.types import PointerType, TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.walk import operations_below
 from tilec.lowering.tile.analysis.bounds import bounds, type_interval
 from tilec.lowering.tile.analysis.contiguity import contiguity
 from tilec.lowering.tile.analysis.contiguity_rules import Axes
 from tilec.lowering.tile.analysis.divisibility import UNBOUNDED
-from tilec.lowering.tile.analysis.tile_operations import is_tile_operation
+from tilec.lowering.tile.analysis.tile_operations import LOOPS, is_tile_operation
 
 RESULTS, ARGUMENTS = "tilec.known", "tilec.known_in_iteration"
 
@@ -29,18 +30,11 @@ def annotate_analysis(module: ir.Module) -> None:
     for entry in module.body.operations:
         if entry.operation.name == "cuda_tile.entry":
             known = contiguity(entry)
-            _block(entry.operation.regions[0].blocks[0], known)
-
-
-def _block(block: ir.Block, known: Known) -> None:
-    for op in block.operations:
-        if is_tile_operation(op.operation) and op.operation.name != "cuda_tile.constant":
-            _set(op, RESULTS, list(op.operation.results), known)
-        for region in op.operation.regions:
-            for inner in region.blocks:
-                if op.operation.name in ("cuda_tile.for", "cuda_tile.loop"):
-                    _set(op, ARGUMENTS, list(inner.arguments), known)
-                _block(inner, known)
+            for op in operations_below(entry):
+                if is_tile_operation(op.operation) and op.operation.name != "cuda_tile.constant":
+                    _set(op, RESULTS, list(op.operation.results), known)
+                if op.operation.name in LOOPS:
+                    _set(op, ARGUMENTS, list(op.body.blocks[0].arguments), known)
 
 
 def _set(op: ir.OpView, name: str, values: Sequence[ir.Value], known: Known) -> None:

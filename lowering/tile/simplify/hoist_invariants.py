@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.walk import inner_operations, is_within, operations_named
+from tilec.dialect.walk import inner_operations, is_within, operations_named, used_by
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tile_operations import LOOPS
 from tilec.lowering.tile.analysis.tile_parts import part_of
@@ -61,10 +59,4 @@ def _ends_a_reduction(op: ir.OpView) -> bool:
 
 def _depends_on(op: ir.OpView, loop: ir.Operation) -> bool:
     """Whether an operand of the operation, or of one inside it, is defined within the loop but not within itself."""
-    return any(is_within(operand, loop) and not is_within(operand, op) for operand in _operands(op))
-
-
-def _operands(op: ir.OpView) -> Iterator[ir.Value]:
-    yield from op.operation.operands
-    for inner in inner_operations(op):
-        yield from _operands(inner)
+    return any(is_within(operand, loop) and not is_within(operand, op) for operand in used_by([op.operation]))

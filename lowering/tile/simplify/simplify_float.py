@@ -22,6 +22,7 @@ from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.tile_operations import producer
 
 _NEGATIVE_INF = "negative_inf"
+_INTEGRAL = ("ceil", "floor")
 _DIRECTED_OR_NEAREST = ("nearest_even", "zero", _NEGATIVE_INF, "positive_inf")
 
 
@@ -105,10 +106,6 @@ def _power(op: ir.OpView) -> ir.Value | None:
     return build("mulf", [op.source, op.source], [op.result.type], attributes).result
 
 
-def _extreme(op: ir.OpView) -> ir.Value | None:
-    return op.lhs if op.lhs == op.rhs and not op.flush_to_zero else None
-
-
 def _negation(op: ir.OpView) -> ir.Value | None:
     inner = producer(op.source, "negf")
     return None if inner is None else inner.source
@@ -119,10 +116,6 @@ def _magnitude(op: ir.OpView) -> ir.Value | None:
         return op.source
     inner = producer(op.source, "negf")
     return None if inner is None else build("absf", [inner.source], [op.result.type]).result
-
-
-def _integral(op: ir.OpView) -> ir.Value | None:
-    return op.source if producer(op.source, "ceil", "floor") is not None else None
 
 
 def _conversion(op: ir.OpView) -> ir.Value | None:
@@ -185,12 +178,10 @@ RULES: dict[str, Rule] = {
     "divf": _quotient,
     "fma": _fused,
     "fpowf": _power,
-    "maxf": _extreme,
-    "minf": _extreme,
+    **dict.fromkeys(("maxf", "minf"), lambda op: op.lhs if op.lhs == op.rhs and not op.flush_to_zero else None),
     "negf": _negation,
     "absf": _magnitude,
-    "ceil": _integral,
-    "floor": _integral,
+    **dict.fromkeys(_INTEGRAL, lambda op: op.source if producer(op.source, *_INTEGRAL) is not None else None),
     "ftof": _conversion,
     "itof": _from_integer,
 }

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
-from tilec.dialect.spelling import spell
-from tilec.lowering.tile.analysis.bounds import Interval, bounds, read_as
+from tilec.lowering.tile.analysis.bounds import bounds, read_as
+from tilec.lowering.tile.analysis.condition import decided, width
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
@@ -17,10 +16,6 @@ _DEPTH = 6
 # Operands that violate an assumption (overflow<..>, a divisor of zero) make the result undefined: any value is right.
 
 
-def _bits(value: ir.Value) -> int:
-    return ELEMENT_BITS[spell(value.type.element)]
-
-
 def _number(value: ir.Value) -> int | None:
     """The element of a splat constant as an unsigned number."""
     number = splat(value)
@@ -28,7 +23,7 @@ def _number(value: ir.Value) -> int | None:
 
 
 def _ones(value: ir.Value) -> int:
-    return (1 << _bits(value)) - 1
+    return (1 << width(value)) - 1
 
 
 def _sum(op: ir.OpView) -> ir.Value | None:
@@ -79,21 +74,9 @@ def _product(op: ir.OpView) -> ir.Value | None:
     return None
 
 
-def _quotient(op: ir.OpView) -> ir.Value | None:
-    return op.lhs if _is_one(op, op.rhs) else None
-
-
-def _remainder(op: ir.OpView) -> ir.Value | None:
-    return integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None
-
-
 def _is_one(op: ir.OpView, value: ir.Value) -> bool:
     # The one bit of a signed i1 means -1.
-    return _number(value) == 1 and not (op.signedness == "signed" and _bits(value) == 1)
-
-
-def _shift(op: ir.OpView) -> ir.Value | None:
-    return op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None
+    return _number(value) == 1 and not (op.signedness == "signed" and width(value) == 1)
 
 
 def _bitwise(op: ir.OpView) -> ir.Value | None:
@@ -133,28 +116,13 @@ def _comparison(op: ir.OpView) -> ir.Value | None:
     predicate = op.comparison_predicate
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, predicate in _EQUAL_HOLDS)
-    known = _decided(predicate, read_as(op.lhs, op.signedness), read_as(op.rhs, op.signedness))
+    known = decided(predicate, read_as(op.lhs, op.signedness), read_as(op.rhs, op.signedness))
     return None if known is None else integer_splat(op.result.type, known)
-
-
-def _decided(predicate: str, a: Interval, b: Interval) -> bool | None:
-    """The result of comparing any two numbers of two intervals, or None if it varies."""
-    if predicate in ("equal", "not_equal"):
-        return predicate == "not_equal" if a.high < b.low or b.high < a.low else None
-    if predicate.startswith("greater_than"):
-        a, b = b, a
-    if predicate.endswith("or_equal"):
-        return True if a.high <= b.low else False if a.low > b.high else None
-    return True if a.high < b.low else False if a.low >= b.high else None
 
 
 def _negation(op: ir.OpView) -> ir.Value | None:
     inner = producer(op.source, "negi")
     return None if inner is None else inner.source
-
-
-def _magnitude(op: ir.OpView) -> ir.Value | None:
-    return op.source if bounds(op.source).low >= 0 or producer(op.source, "absi") is not None else None
 
 
 def _extension(op: ir.OpView) -> ir.Value | None:
@@ -174,7 +142,7 @@ def _truncation(op: ir.OpView) -> ir.Value | None:
         return None
     if wider.from_.type == op.to.type:
         return wider.from_
-    if _bits(wider.from_) > _bits(op.to):
+    if width(wider.from_) > width(op.to):
         return build("trunci", [wider.from_], [op.to.type]).result
     return build("exti", [wider.from_], [op.to.type], {"signedness": wider.signedness}).result
 
@@ -183,10 +151,9 @@ RULES: dict[str, Rule] = {
     "addi": _sum,
     "subi": _difference,
     "muli": _product,
-    "divi": _quotient,
-    "remi": _remainder,
-    "shli": _shift,
-    "shri": _shift,
+    "divi": lambda op: op.lhs if _is_one(op, op.rhs) else None,
+    "remi": lambda op: integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None,
+    **dict.fromkeys(("shli", "shri"), lambda op: op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None),
     "andi": _bitwise,
     "ori": _bitwise,
     "xori": _exclusive,
@@ -194,7 +161,7 @@ RULES: dict[str, Rule] = {
     "mini": _extreme,
     "cmpi": _comparison,
     "negi": _negation,
-    "absi": _magnitude,
+    "absi": lambda op: op.source if bounds(op.source).low >= 0 or producer(op.source, "absi") is not None else None,
     "exti": _extension,
     "trunci": _truncation,
 }

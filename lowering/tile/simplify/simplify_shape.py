@@ -45,10 +45,6 @@ def _extract(op: ir.OpView) -> ir.Value | None:
     return whole.lhs if part == 0 else whole.rhs if part == 1 else None
 
 
-def _insert(op: ir.OpView) -> ir.Value | None:
-    return op.source if op.source.type == op.result.type else None
-
-
 def _select(op: ir.OpView) -> ir.Value | None:
     if op.val_if_true == op.val_if_false:
         return op.val_if_true
@@ -90,17 +86,13 @@ def _points_into_bytes(*values: ir.Value) -> bool:
     return any(isinstance(element, PointerType) and spell(element.element) == "f4E2M1FN" for element in elements)
 
 
-def _offset(op: ir.OpView) -> ir.Value | None:
-    return op.ptr if splat(op.offset) == 0 else None
-
-
 RULES: dict[str, Rule] = {
     **dict.fromkeys(("broadcast", "reshape", "bitcast"), _merged),
     "permute": _permute,
     "extract": _extract,
-    "insert": _insert,
+    "insert": lambda op: op.source if op.source.type == op.result.type else None,
     "select": _select,
     **dict.fromkeys(("pack", "unpack"), _inverse),
     **dict.fromkeys(_ADDRESSES, _pointers),
-    "offset": _offset,
+    "offset": lambda op: op.ptr if splat(op.offset) == 0 else None,
 }

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from tilec.dialect.cuda_tile.types import PartitionViewType, TokenType
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import is_within
+from tilec.dialect.walk import is_within, owner_of, reached, reached_from
 from tilec.lowering.kernel_hints import REPEATED_STORE
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
@@ -179,26 +179,20 @@ def _acquires(op: ir.Operation) -> bool:
 
 def _before(token: ir.Value | None, past: Callable[[ir.Operation], bool] = lambda op: True) -> set[ir.Operation]:
     """The accesses before a token; those before an access as well, if they can be seen `past` it."""
-    found: set[ir.Operation] = set()
-    seen: set[ir.Value] = set()
-    work = [token]
-    while work:
-        value = work.pop()
-        if value is None or value in seen:
-            continue
-        seen.add(value)
+
+    def sources(value: ir.Value) -> list[ir.Value]:
         if (carried := carried_sources(value)) is not None:
-            work += [initial_value(value), *carried]
-            continue
+            initial = initial_value(value)
+            return carried if initial is None else [initial, *carried]
         op = value.owner.operation
-        if _is_memory(op):
-            if not _is_grid_control(op):
-                found.add(op)
-            if past(op):
-                work.append(value.owner.token)
-        else:
-            work += [operand for operand in op.operands if operand.type == value.type]
-    return found
+        if not _is_memory(op):
+            return [operand for operand in op.operands if operand.type == value.type]
+        earlier = value.owner.token if past(op) else None
+        return [] if earlier is None else [earlier]
+
+    tokens = () if token is None else reached(token, sources)
+    owners = {owner for value in tokens if (owner := owner_of(value)) is not None}
+    return {op for op in owners if _is_memory(op) and not _is_grid_control(op)}
 
 
 def _precedes(first: ir.Operation, op: ir.Operation) -> bool:
@@ -219,13 +213,13 @@ def uses_result_of(op: ir.Operation, load: ir.Operation) -> bool:
 def _computed_from(load: ir.Operation) -> set[ir.Value]:
     """All values that do not exist before the load is complete, whichever branches are taken."""
     found: set[ir.Value] = set()
-    waiting = [result for result in load.results if not isinstance(result.type, TokenType)]
-    while waiting:
-        value = waiting.pop()
-        if value not in found:
-            found.add(value)
-            waiting += [result for use in value.uses for result in _results(use, load, found)]
-    return found
+
+    def computed(value: ir.Value) -> list[ir.Value]:
+        found.add(value)
+        return [result for use in value.uses for result in _results(use, load, found)]
+
+    results = (result for result in load.results if not isinstance(result.type, TokenType))
+    return {*reached_from(results, computed)}
 
 
 def _results(use: ir.OpOperand, load: ir.Operation, computed: set[ir.Value]) -> list[ir.Value]:

@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.operations.placed import (
     PlaceOp,
     PlaceScalesOp,
     ReadOp,
+    ReadRowsOp,
     StoreTileOp,
 )
 from tilec.dialect.tile_gpu.operations.shape import MathOp
@@ -25,8 +26,10 @@ from tilec.lowering.kernel_hints import REPEATED_LOAD
 from tilec.lowering.layout.scale_layout import ScaleLayout
 from tilec.lowering.plan.matrix.matrix_plan import Multiply, Operand, Scale, site_of
 from tilec.lowering.tile.analysis.bounds import MAXIMUM_NARROW
+from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened
+from tilec.lowering.tile_to_gpu.access.image_run import ImageRun
 from tilec.lowering.tile_to_gpu.access.index import is_narrow, sparse_index
 from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
@@ -41,7 +44,12 @@ from tilec.lowering.tile_to_gpu.conversion.declared_map import (
     row_end,
     starts_inside,
 )
-from tilec.lowering.tile_to_gpu.conversion.im2col_position import start_coordinates, tap_offsets
+from tilec.lowering.tile_to_gpu.conversion.im2col_position import (
+    row_offsets,
+    run_rows,
+    start_coordinates,
+    tap_offsets,
+)
 from tilec.lowering.tile_to_gpu.conversion.stationary_rows import stationary_tile
 
 
@@ -53,6 +61,32 @@ def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     conversion.placed[tile] = placed
     if tile not in conversion.plan.folded:
         conversion.set(tile, emitter.gpu(ReadOp, [placed], [conversion.type(tile)]).result)
+
+
+def read_from_run(op: ir.OpView, conversion: Conversion) -> None:
+    """Reads the tile of a load from the run of its block that has the pixels of its row of the window."""
+    tile = op.operation.results[0]
+    run, view, type = conversion.plan.runs[tile], conversion.tile_views[op.view], conversion.type(tile)
+    tap = splat(op.offset[-1])
+    assert tap is not None, "the plan knows the tap"
+    numbers = emitter.tile_type(type.shape[:1], emitter.integer_type(32), conversion.layouts[tile].keep(0))
+    rows = run_rows(op, view, run, numbers, conversion)
+    operands = [_placed_run(op, run, conversion), rows]
+    read = emitter.gpu(ReadRowsOp, operands, [type], first=tap * view.type.dilation[-1])
+    conversion.set(tile, read.result)
+
+
+def _placed_run(op: ir.OpView, run: ImageRun, conversion: Conversion) -> ir.Value:
+    """The run in shared memory, which the loads of a block share that differ in the tap along W alone."""
+    view = conversion.tile_views[op.view]
+    key = (op.operation.block, op.view, *op.index, *list(op.offset)[:-1])
+    if key not in conversion.runs:
+        map = declare_im2col_map(run.map, view, conversion, run.fields)
+        start, offsets = start_coordinates(op, view, conversion), row_offsets(op, view.type, conversion)
+        shape = (run.positions, view.type.tile_shape[1])
+        buffer = buffer_type(shape, view.type.element, 1, run.map.swizzle)
+        conversion.runs[key] = emitter.gpu(LoadTileOp, [map, start, offsets], [buffer]).result
+    return conversion.runs[key]
 
 
 def _loaded_buffer(op: ir.OpView, map: TensorMap, conversion: Conversion) -> BufferType:

@@ -10,7 +10,11 @@ from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, converts
 
-_PLAIN = ("addi", "subi", "muli", "andi", "ori", "xori", "shli", "select", "trunci", "bitcast")
+_PLAIN = {
+    **{name: f"arith.{name}" for name in ("addi", "subi", "muli", "andi", "ori", "xori", "shli")},
+    **{name: f"arith.{name}" for name in ("select", "trunci", "bitcast")},
+    "absi": "math.absi",
+}
 _SIGNED = {
     "maxi": {"signed": "arith.maxsi", "unsigned": "arith.maxui"},
     "mini": {"signed": "arith.minsi", "unsigned": "arith.minui"},
@@ -63,7 +67,7 @@ def short_name(op: ir.OpView) -> str:
 
 @converts(*_PLAIN)
 def _plain(op: ir.OpView, conversion: Conversion) -> None:
-    elementwise(op, conversion, f"arith.{short_name(op)}")
+    elementwise(op, conversion, _PLAIN[short_name(op)])
 
 
 @converts(*_SIGNED)
@@ -101,11 +105,6 @@ def _mulhii(op: ir.OpView, conversion: Conversion) -> None:
 def _negi(op: ir.OpView, conversion: Conversion) -> None:
     (source,) = operands_in_result_layout(op, conversion)
     conversion.set(op.operation.results[0], emitter.binary("arith.subi", emitter.zero(source.type), source))
-
-
-@converts("absi")
-def _absi(op: ir.OpView, conversion: Conversion) -> None:
-    elementwise(op, conversion, "math.absi")
 
 
 @converts("cmpi")

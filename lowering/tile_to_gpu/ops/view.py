@@ -25,8 +25,7 @@ from tilec.lowering.tile_to_gpu.conversion.conversion import (
     runs_ahead,
 )
 from tilec.lowering.tile_to_gpu.conversion.declared_map import coordinates, declare_map, offsets
-from tilec.lowering.tile_to_gpu.conversion.image_runs import read_from_run
-from tilec.lowering.tile_to_gpu.conversion.placed_tiles import load_by_tma, store_by_tma
+from tilec.lowering.tile_to_gpu.conversion.placed_tiles import load_by_tma, read_from_run, store_by_tma
 from tilec.lowering.tile_to_gpu.conversion.sliced_map import SlicePosition, position_of
 from tilec.lowering.tile_to_gpu.conversion.view_operands import sparse_view_operands
 

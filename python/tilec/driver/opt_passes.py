@@ -12,7 +12,6 @@ from tilec.driver.entries import after_passes, changed_copy, with_one_entry
 from tilec.driver.stage_text import stage_of
 from tilec.errors import CompilerWarning, InputError, UsageError
 from tilec.lowering.gpu import passes as gpu_passes
-from tilec.lowering.gpu.columns_needed import columns_needed
 from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu_to_ptx import kernel as gpu_to_ptx
 from tilec.lowering.tile import passes as tile_passes
@@ -47,7 +46,7 @@ def _upstream(pipeline: str) -> _Run:
 
 
 def _tile_to_gpu(module: ir.Module, target: str, _observe: Observe) -> ir.Module:
-    return tile_to_gpu.convert(with_one_entry(module, None), target=target, count_columns=columns_needed)
+    return tile_to_gpu.convert(with_one_entry(module, None), target=target, count_columns=gpu_passes.columns_needed)
 
 
 def _tile(module: ir.Module, _target: str, observe: Observe) -> ir.Module:

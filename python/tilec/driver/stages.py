@@ -79,8 +79,8 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 def _tile_passes(module: Any, job: Job) -> Any:
     from tilec.driver.entries import entries, with_one_entry
-    from tilec.lowering.gpu.columns_needed import columns_needed
     from tilec.lowering.gpu.kernel_cycles import cycles_with_passes
+    from tilec.lowering.gpu.passes import columns_needed
     from tilec.lowering.tile.expand.insert_checks import insert_checks
     from tilec.lowering.tile.simplify.assume_slices import assume_slices
     from tilec.lowering.tile_to_gpu.tile_stage import run_tile_stage
@@ -107,7 +107,7 @@ def _tile_passes(module: Any, job: Job) -> Any:
 
 
 def _tile_to_gpu(module: Any, job: Job) -> Any:
-    from tilec.lowering.gpu.columns_needed import columns_needed
+    from tilec.lowering.gpu.passes import columns_needed
     from tilec.lowering.tile_to_gpu.kernel import convert
 
     return convert(
@@ -212,8 +212,8 @@ STAGES = (
         ("lowering/tile/",),
         (
             "tilec.driver.entries",
-            "tilec.lowering.gpu.columns_needed",
             "tilec.lowering.gpu.kernel_cycles",
+            "tilec.lowering.gpu.passes",
             "tilec.lowering.tile_to_gpu.tile_stage",
             "tilec.runtime.interpret.evaluate",
         ),
@@ -226,7 +226,7 @@ STAGES = (
         ("lowering/plan/", "lowering/tile_to_gpu/", "dialect/tile_gpu/"),
         (
             "tilec.dialect.upstream_operations",
-            "tilec.lowering.gpu.columns_needed",
+            "tilec.lowering.gpu.passes",
             "tilec.lowering.tile_to_gpu.kernel",
         ),
         _tile_to_gpu,
