@@ -86,9 +86,7 @@ def _weight_stationary_mma(lowering: Lowering, op: Tcgen05MmaOp) -> None:
                 moved(lowering, start, side.step_offset(step)) for start, side in ((rhs_start, rhs), (lhs_start, lhs))
             )
             accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
-            b.execute(
-                text, (), elected, lowering.scalar(op.accumulator), first, second, instruction, accumulate, *mask
-            )
+            b.execute(text, (), elected, lowering.scalar(op.accumulator), first, second, instruction, accumulate, *mask)
 
 
 def _collector_usage(op: Tcgen05MmaOp) -> str | None:
@@ -157,7 +155,10 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                     left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
                 right = moved(lowering, rhs_start, rhs.step_offset(step))
                 ashift = ".ashift" if op.ashift and step != steps[-1] else ""
-                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{ashift} [$1], {lhs_text}, $3, $4{lanes}, $5;"
+                # PTX ISA 9.7.16.10.9: scale-input-d.
+                scale = f", {op.scale}" if op.scale is not None and step == steps[0] else ""
+                operands = f"[$1], {lhs_text}, $3, $4{lanes}, $5{scale};"
+                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{ashift} {operands}"
                 accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
                 b.execute(text, (), elected, accumulator, left, right, instruction, accumulate, *skipped)
 
