@@ -44,9 +44,15 @@ FORMS = (
     ),
     (
         "`.collector::a::fill`, `use`, `lastuse`, `discard`",
-        "a hint that does not change results; with `.ashift` the last two",
-        "none: the default is `discard`",
+        "`use` and `lastuse` read A from the collector that a `fill` with the same A has filled; results are the same; "
+        "with `.ashift` the last two",
+        "multiplies of a loop that read one A with accumulators of their own: more than 256 columns, two products of "
+        "one A. The first one of each step along K fills the collector, the last one is its last use",
         (
+            "kernels/test_kept_left_operands.py::test_wide_products",
+            "kernels/test_kept_left_operands.py::test_two_products",
+            "kernels/test_kept_left_operands.py::test_changed_usages_are_noticed",
+            "ptxsim/test_tcgen05_shift.py::test_a_use_needs_a_fill_that_is_not_discarded",
             "ptxsim/test_tcgen05_shift.py::test_collector_usages",
             "ptxsim/test_refused_lines.py::test_line_is_refused",
         ),
