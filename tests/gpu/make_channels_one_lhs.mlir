@@ -1,6 +1,7 @@
 // RUN: tilec opt %s --passes make-channels --target sm_100a
 // Multiplies of one lhs, whose results the loop carries, follow each other: their operands are got before the first
-// one, and released after the last one. Those of the second loop stay apart, where threads read a result between them.
+// one, and released after the last one. Those of the other loops, whose results threads read in the same iteration, do not
+// wait for each other.
 
 !a = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<64x64xf16, shared, contiguous=1 swizzle=128B>
@@ -42,6 +43,19 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
     %z = tile_gpu.read %o : !d -> !t
     tile_gpu.store_view %z -> %p[%zero, %i] extents [%n, %n] strides [%n, %one] vector 1 : !t
   }
+  scf.for %i = %zero to %n step %one : i32 {
+    %a = tile_gpu.load_tile %map[%zero, %i] : !a
+    %b = tile_gpu.load_tile %other[%zero, %i] : !b
+    %c = tile_gpu.load_tile %other[%one, %i] : !b
+    %e = tile_gpu.undefined : !d
+    %g = tile_gpu.undefined : !d
+    %m = tile_gpu.multiply f16 %a, %b, %e accumulate %no : !a, !b -> !d
+    %o = tile_gpu.multiply f16 %a, %c, %g accumulate %no : !a, !b -> !d
+    %w = tile_gpu.read %m : !d -> !t
+    %z = tile_gpu.read %o : !d -> !t
+    tile_gpu.store_view %w -> %p[%zero, %i] extents [%n, %n] strides [%n, %one] vector 1 : !t
+    tile_gpu.store_view %z -> %p[%zero, %i] extents [%n, %n] strides [%n, %one] vector 1 : !t
+  }
 }
 
 // CHECK: scf.for
@@ -56,4 +70,8 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_100a" warps 4 {
 // CHECK: scf.for
 // CHECK: tile_gpu.tcgen05_mma
 // CHECK: tile_gpu.load_tensor_memory
+// CHECK: tile_gpu.tcgen05_mma
+// CHECK: scf.for
+// CHECK: tile_gpu.tcgen05_mma
+// CHECK: tile_gpu.get
 // CHECK: tile_gpu.tcgen05_mma

@@ -75,6 +75,16 @@ def computed(A, B, D, C, tm: Const, tn: Const, tk: Const):
 
 
 @ct.kernel
+def wide_by_threads(A, B, C, tn: Const, tk: Const):
+    """Threads compute the right operand, whose parts use one slot in turn."""
+    total = ct.zeros((128, tn), ct.float32)
+    for k in range(ct.num_tiles(A, axis=1, shape=(128, tk))):
+        a, b = ct.load(A, (0, k), (128, tk)), ct.load(B, (k, 0), (tk, tn)) * 2
+        total = ct.mma(a, b, total)
+    ct.store(C, (0, 0), total)
+
+
+@ct.kernel
 def alternating(A, B, D, C, tm: Const, tn: Const, tk: Const):
     """Both products add to one accumulator, so that no step along K has two of them."""
     total = ct.zeros((tm, tn), ct.float32)
@@ -155,6 +165,13 @@ def test_a_left_operand_in_tensor_memory(target: str) -> None:
     args = (a, b, d, np.zeros((128, 128), np.float32), 128, 128, TILE)
     check(computed, args, 3, (1, 1), 2 * product(a, b + d), target)
     assert set(usages(computed, args)) == {"fill", "lastuse"}
+
+
+@pytest.mark.parametrize("columns", [256, 512])
+def test_a_right_operand_of_threads(columns: int, target: str) -> None:
+    a, b = integers(1, 128, DEPTH), integers(2, DEPTH, columns)
+    args = (a, b, np.zeros((128, columns), np.float32), columns, TILE)
+    check(wide_by_threads, args, 2, (1,), 2 * product(a, b), target)
 
 
 def test_one_accumulator(target: str) -> None:

@@ -185,9 +185,11 @@ def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedT
     # Threads last: they read a tile right after it was loaded, and so would always be first.
     for consumer in sorted(users_by_consumer, key=lambda each: each.name == THREADS) or [_Consumer(THREADS)]:
         users = tuple(users_by_consumer[consumer])
-        # Instructions of multiplies of one lhs alternate, so that all of them need the operands of each.
-        beside = [other for user in users for other in multiplies_of_one_lhs(user)]
-        ends = [*beside, *(end for user in users for end in (*_waits(user), *_readers_of_rows(user)))]
+        # Instructions of multiplies of one lhs alternate, so that all of them need the operands of each. Operands that
+        # use one slot in turn are not there at once.
+        is_alone = "group" not in op.attributes
+        together = [other for user in users for other in (multiplies_of_one_lhs(user) if is_alone else [user])]
+        ends = [*together, *(end for user in users for end in (*_waits(user), *_readers_of_rows(user)))]
         inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
         holds.append(_Hold(consumer, users, inside[0], inside[-1]))
     return _PlacedTile(op, Position(numbers[op], op.location), _buffers(op), tuple(holds))

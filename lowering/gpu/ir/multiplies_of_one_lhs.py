@@ -24,9 +24,10 @@ _YIELD = "scf.yield"
 
 def multiplies_of_one_lhs(op: ir.Operation) -> list[ir.Operation]:
     """The multiplies around one, itself included, between which nothing but scalars is computed, in program order."""
-    if op.name not in _NAMES:
+    if op.name not in _NAMES or not _is_carried(op):
         return [op]
-    readers = [each for each in users_of(op.opview.lhs) if each.block == op.block and _reads_alike(each, op)]
+    users = [each for each in users_of(op.opview.lhs) if each.block == op.block and _reads_alike(each, op)]
+    readers = [each for each in users if _is_carried(each)]
     if len(readers) < 2:
         return [op]
     runs: list[list[ir.Operation]] = [[]]
@@ -67,9 +68,9 @@ def _reads_alike(first: ir.Operation, second: ir.Operation) -> bool:
 
 
 def _is_carried(op: ir.Operation) -> bool:
-    """Whether only the next iteration, or a later multiply, uses the result of a placed multiply."""
-    users = users_of(op.results[0])
-    return bool(users) and all(user.name in (_YIELD, op.name) for user in users)
+    """Whether only the next iteration, or a later multiply, uses the result of a placed multiply; True without one."""
+    users = [user for result in op.results for user in users_of(result)]
+    return not op.results or bool(users) and all(user.name in (_YIELD, op.name) for user in users)
 
 
 def _is_scalar(op: ir.Operation) -> bool:
