@@ -153,6 +153,15 @@ def test_two_products(columns: int, ctas: int, is_late: bool, target: str) -> No
     assert found == ["fill", "lastuse"] * (len(found) // 2) and found
 
 
+@pytest.mark.parametrize("columns", [32, 128])
+def test_two_blocks_of_rows(columns: int, target: str) -> None:
+    a, b, d = integers(1, 256, DEPTH), integers(2, DEPTH, columns), integers(3, DEPTH, columns)
+    args = (a, b, d, np.zeros((256, columns), np.float32), 256, columns, TILE, False)
+    check(two_products, args, 3, (1, 1), product(a, b) * product(a, d), target)
+    found = usages(two_products, args)
+    assert found == ["fill", "lastuse"] * (len(found) // 2) and found
+
+
 def test_three_products(target: str) -> None:
     a, b = integers(1, 256, DEPTH), integers(2, DEPTH, 384)
     args = (a, b, np.zeros((256, 384), np.float32), 128, 64, TILE)
