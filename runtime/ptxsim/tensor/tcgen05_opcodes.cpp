@@ -160,8 +160,8 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   mma.collector_usage = static_cast<CollectorUsage>(in.settings[Form] >> usage_bit & (usages - 1));
   mma.collector = static_cast<uint32_t>(in.settings[Form] >> collector_bit);
   const Operand &kept = in.operands[mma.weight_stationary ? 2 : 1];
-  mma.kept_source = kept.kind == Operand::Kind::Address ? warp.defined_address(kept, lane)
-                                                        : warp.lanes<uint64_t>(kept)[lane];
+  mma.kept_source =
+      kept.kind == Operand::Kind::Address ? warp.defined_address(kept, lane) : warp.lanes<uint64_t>(kept)[lane];
   check_lanes(warp, mma, lane);
   if (d.sparse)
     read_metadata_address(warp, in, mma, lane);
