@@ -30,6 +30,7 @@ _RESULTS: dict[str, tuple[str, ...]] = {
     "cuda_tile.load_ptr_tko": ("result", "result_token"),
     "cuda_tile.atomic_cas_tko": ("result", "result_token"),
     "cuda_tile.atomic_rmw_tko": ("result", "result_token"),
+    "tilex.atomic_rmw_tko": ("result", "result_token"),
     "cuda_tile.multimem_load_reduce_view_tko": ("reduced_values", "result_token"),
 }
 # Operations whose results share one name: %for:2.

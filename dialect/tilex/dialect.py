@@ -1,6 +1,7 @@
 """The dialect tilex with all its op groups."""
 
 from tilec.dialect.tilex import (  # noqa: F401
+    atomic,
     convert,
     im2col,
     im2col_type,

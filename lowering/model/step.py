@@ -127,6 +127,7 @@ class Multiply:
         element_bits: bits of an element of the operands in shared memory.
         pair: whether two CTAs multiply together (cta_group::2).
         left_in_shared: whether the left operand is in shared memory, not in tensor memory or registers.
+        left_is_kept: whether a collector has the left operand, which the multiply before it has read.
     """
 
     rows: int
@@ -135,6 +136,7 @@ class Multiply:
     element_bits: int
     pair: bool = False
     left_in_shared: bool = True
+    left_is_kept: bool = False
 
     @property
     def ctas(self) -> int:
@@ -162,14 +164,17 @@ def pipe_use(multiply: Multiply, device: Device) -> PipeUse:
     rows_per_instruction = min(rows, device.tensor_rows)
     columns_per_instruction = min(multiply.columns, _LARGEST_COLUMNS)
     depth_bytes = multiply.depth * multiply.element_bits / _BITS_PER_BYTE
-    tiles = ceil(rows / rows_per_instruction) * ceil(multiply.columns / columns_per_instruction)
-    instructions = tiles * ceil(depth_bytes / device.tensor_operand_bytes)
+    column_tiles = ceil(multiply.columns / columns_per_instruction)
+    instructions = ceil(rows / rows_per_instruction) * column_tiles * ceil(depth_bytes / device.tensor_operand_bytes)
     # A pair of 64 rows each has the full rate; one CTA of 64 rows takes the time of 128.
     share = rows_per_instruction / device.tensor_rows if multiply.pair else 1.0
-    read_rows = columns_per_instruction / multiply.ctas + (rows_per_instruction if multiply.left_in_shared else 0)
+    reads_left = multiply.left_in_shared and not multiply.left_is_kept
+    # Of several instructions with the columns of one step, tcgen05.mma reads A once (PTX ISA 9.7.16.10.9, collectors).
+    left_reads = instructions / (column_tiles if device.tensor_memory_columns else 1) if reads_left else 0
+    read_rows = instructions * columns_per_instruction / multiply.ctas + left_reads * rows_per_instruction
     return PipeUse(
         cycles=instructions * columns_per_instruction / device.tensor_columns_per_cycle * share,
-        shared_bytes=instructions * read_rows * device.tensor_operand_bytes,
+        shared_bytes=read_rows * device.tensor_operand_bytes,
         instructions=instructions,
     )
 

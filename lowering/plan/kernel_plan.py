@@ -215,7 +215,7 @@ def _chosen(
 
 def _atomic_remarks(entry: ir.OpView) -> Iterator[Remark]:
     """A remark for each update that its order alone prevents from being a reduction."""
-    for op in operations_named(entry, ("cuda_tile.atomic_rmw_tko",)):
+    for op in operations_named(entry, ("cuda_tile.atomic_rmw_tko", "tilex.atomic_rmw_tko")):
         order = op.memory_ordering_semantics
         if order in ACQUIRING and op.mode != "xchg" and not list(op.result.uses):
             message = (

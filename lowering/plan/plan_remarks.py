@@ -20,12 +20,12 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.list_words import loaded_word
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile.divide.turn_multiplies import is_turned
-from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTION
+from tilec.lowering.tile_to_gpu.access.memory_order import REDUCTIONS
 from tilec.lowering.tile_to_gpu.access.tensor_maps import extent_reason, refusal_of_reduction, tensor_map_for
 from tilec.lowering.tile_to_gpu.access.tensor_modes import store_map_for
 from tilec.remarks import Loss, Remark
 
-_STORES = {"cuda_tile.store_view_tko": "the store", REDUCTION: "the reduction"}
+_STORES = {"cuda_tile.store_view_tko": "the store", **dict.fromkeys(REDUCTIONS, "the reduction")}
 
 
 def plan_remarks(
@@ -108,7 +108,7 @@ def _view_reason(op: ir.OpView, use_tma: bool, target: Target) -> str | None:
     map = store_map_for(op, target) if op.operation.name in _STORES else tensor_map_for(op.view)
     if isinstance(map, str):
         return map
-    return refusal_of_reduction(op, map.element) if op.operation.name == REDUCTION else None
+    return refusal_of_reduction(op, map.element) if op.operation.name in REDUCTIONS else None
 
 
 def _extent_reason(store: ir.OpView) -> str | None:

@@ -33,7 +33,7 @@ from tilec.lowering.tile_to_gpu.access.alignment import (
     per_byte,
 )
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
-from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, REDUCTION, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, REDUCTIONS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
 from tilec.lowering.tile_to_gpu.access.sliced_tensors import list_item
 from tilec.lowering.tile_to_gpu.access.tensor_maps import (
@@ -96,7 +96,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None, limit_by
     elif layouts is None or type.rank < 2:
         map = store_map_for(store, target)
     else:
-        is_reduction = store.operation.name == REDUCTION
+        is_reduction = store.operation.name in REDUCTIONS
         layout = layouts[store.value if is_reduction else store.tile]
         if not is_reduction and (_is_small(store, layout, target) or _is_stored_by_threads(store, layout)):
             return None
@@ -107,7 +107,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None, limit_by
         return None
     if not has_whole_rows(store.view):
         map = replace(map, truncated=True)
-    refused = store.operation.name == REDUCTION and refusal_of_reduction(store, map.element)
+    refused = store.operation.name in REDUCTIONS and refusal_of_reduction(store, map.element)
     return None if refused else map
 
 
@@ -117,7 +117,7 @@ def has_storable_rows(store: ir.OpView) -> bool:
     Threads do so neither for elements that share a byte nor for reductions, im2col views and slices of arrays of lists.
     """
     type = store.view.type
-    is_plain = store.operation.name != REDUCTION and not isinstance(type, Im2colViewType)
+    is_plain = store.operation.name not in REDUCTIONS and not isinstance(type, Im2colViewType)
     if list_item(tensor_maker(store.view)) is not None:
         is_plain &= slice_under(store.view) is None
     return has_whole_rows(store.view) or is_plain and per_byte(type.element) == 1

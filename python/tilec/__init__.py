@@ -91,6 +91,8 @@ if TYPE_CHECKING:
         atomic_add,
         atomic_and,
         atomic_cas,
+        atomic_dec,
+        atomic_inc,
         atomic_max,
         atomic_min,
         atomic_or,
@@ -205,7 +207,7 @@ _LANGUAGE = {
     """,
     "tilec.language.operations.arith": "abs add cdiv divmod floordiv maximum minimum mod mul negative pow sub truediv",
     "tilec.language.operations.atomic": """
-        atomic_add atomic_and atomic_cas atomic_max atomic_min atomic_or atomic_xchg atomic_xor
+        atomic_add atomic_and atomic_cas atomic_dec atomic_inc atomic_max atomic_min atomic_or atomic_xchg atomic_xor
     """,
     "tilec.language.operations.bitwise": "bitwise_and bitwise_lshift bitwise_not bitwise_or bitwise_rshift bitwise_xor",
     "tilec.language.operations.comparison": "equal greater greater_equal isnan less less_equal not_equal where",

@@ -36,7 +36,17 @@ MODES: dict[str, Callable[[Tile, Tile, TileElement], Tile]] = {
     "umax": _unsigned(np.maximum),
     "umin": _unsigned(np.minimum),
     "xchg": lambda _old, new, _: new,
+    "inc": lambda old, new, element: _counted(old, new, element, up=True),
+    "dec": lambda old, new, element: _counted(old, new, element, up=False),
 }
+
+
+def _counted(old: Tile, bound: Tile, element: TileElement, *, up: bool) -> Tile:
+    """The next number up to a bound, after which 0 follows, or down from it, after 0 and beyond it again the bound."""
+    number, last = unsigned(old, element), unsigned(bound, element)
+    if up:
+        return wrap(np.where(number >= last, 0, number + 1), element)
+    return wrap(np.where((number == 0) | (number > last), last, number - 1), element)
 
 
 def _rounds(addresses: Tile) -> list[Tile]:
@@ -72,7 +82,7 @@ class _Access:
         return old
 
 
-@interprets("atomic_rmw_tko")
+@interprets("atomic_rmw_tko", "tilex.atomic_rmw_tko")
 def _rmw(op: Step, machine: Machine, pointers: Tile, arg: Tile, mask: Tile | None, _token: None) -> tuple[Tile, None]:
     mode, target = MODES[op["mode"]], _Access(machine, pointers, mask, op.element)
     return target.update(lambda old: mode(old, arg, op.element), unwritten(op, machine)), None
@@ -90,7 +100,7 @@ def _cas(
     return old if mask is None else np.where(mask, old, cmp), None
 
 
-@interprets("atomic_red_view_tko")
+@interprets("atomic_red_view_tko", "tilex.atomic_red_view_tko")
 def _red(op: Step, machine: Machine, view: TileView, index: tuple[Tile, ...], value: Tile, _token: None) -> tuple[None]:
     update_view(machine, view, locate(op, machine, view, index, op.types[1]), op["mode"], value)
     return (None,)

@@ -88,6 +88,14 @@ def test_invalid_tcgen05_descriptor(descriptor, message):
         address(descriptor, 0, 0, 2, unit="tcgen05")
 
 
+@pytest.mark.parametrize("mode", sorted({*range(8)} - {*TCGEN05_MODES.values()}))
+def test_swizzles_that_no_multiply_reads(mode):
+    """PTX ISA 9.7.16.4.1: no code is of 128B_atom_64B or of a flip of 8 bytes, nor one of the two bits of wgmma."""
+    with pytest.raises(ValueError, match=f"expected swizzle mode 0, 1, 2, 4 or 6 in a tcgen05 descriptor, got {mode}"):
+        address(1 << 46 | mode << 61, 0, 0, 2, unit="tcgen05")
+    assert sorted(WGMMA_MODES.values()) == [0, 1, 2, 3]
+
+
 def test_wgmma_refuses_the_version_bits_of_tcgen05():
     with pytest.raises(ValueError, match="46-48"):
         address(wgmma(0, 16, 1024, "128B") | 1 << 46, 0, 0, 2)

@@ -180,3 +180,73 @@ def test_a_subnormal_addend_of_scale_input_d_is_unconfirmed(run):
     assert trap.value.kind == "unconfirmed"
     # The same addend is a normal number as f32.
     np.testing.assert_array_equal(run("f16", a, [b], scaled(a, b))[5], 2.0**-24 + 2.0**-27)
+
+
+@pytest.mark.parametrize("sign", [1, -1])
+def test_a_subnormal_addend_that_does_not_change_the_sum(run, sign):
+    """Row 5 adds a subnormal f16 to sums of 2**-12 at least, of which f16 has no bits for it; row 6 has no addend."""
+    a, b = np.zeros((128, 16), np.float16), np.zeros((8, 16), np.float16)
+    a[5, 0], b[:, 0] = sign * 2.0**-12, 2.0**-11
+    half = f"mov.b32 %r15, {INSTRUCTION['f16'] & ~0x10:#x};\n"  # D is f16
+    a[5, 1], a[6, 1], b[:, 1] = 1, 1, 0
+    larger = b.copy()
+    larger[:, 1] = 1
+    operations = multiply("f16", 1, modifiers="") + multiply("f16", 2, modifiers="", accumulate="%p4, 3")
+    found = run("f16", a, [b, larger], half + operations).view(np.uint32).astype(np.uint16).view(np.float16)
+    assert (found[5] == 1).all() and (found[6] == 1).all()
+    # The same addend beside a sum that has bits for it.
+    a[5, 1] = 2.0**-9
+    with pytest.raises(ptxsim.Trap, match="scale-input-d that makes an element of D subnormal"):
+        run("f16", a, [b, larger], half + operations)
+
+
+def usage(action: str, b: int, address: str = "%r30") -> str:
+    suffix = f".collector::a::{action}" if action else ""
+    return (
+        f"tcgen05.mma.cta_group::1.kind::f16{suffix} [%r14], [{address}], %rd{10 + b}, %r15, %p{4 if b > 1 else 3};\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [("fill", "lastuse"), ("fill", "use", "use", "lastuse"), ("fill", "use", "fill", "use"), ("fill", "", "discard")],
+    ids=" ".join,
+)
+def test_multiplies_that_keep_their_operand(run, actions):
+    a, bs = numbers("f16", 128, 1), [numbers("f16", 8, n) for n in range(2, 2 + len(actions))]
+    operations = "".join(usage(action, 1 + n) for n, action in enumerate(actions))
+    expected = sum(a.astype(np.float32) @ b.T.astype(np.float32) for b in bs)
+    np.testing.assert_array_equal(run("f16", a, bs, operations), expected)
+
+
+@pytest.mark.parametrize(
+    "actions",
+    [
+        ("use",),
+        ("lastuse",),
+        ("discard", "use"),
+        ("fill", "discard", "use"),
+        ("fill", "", "use"),
+        ("fill", "lastuse", "use"),
+        ("fill", "use", "lastuse", "lastuse"),
+    ],
+    ids=" ".join,
+)
+def test_a_use_needs_a_fill_that_is_not_discarded(run, actions):
+    """A multiply without a usage discards what a collector has."""
+    a, bs = numbers("f16", 128, 1), [numbers("f16", 8, n) for n in range(2, 2 + len(actions))]
+    operations = "".join(usage(action, 1 + n) for n, action in enumerate(actions))
+    with pytest.raises(ptxsim.Trap, match="expected a fill of collector a before its use, without a discard") as trap:
+        run("f16", a, bs, operations)
+    assert trap.value.kind == "illegal"
+
+
+def test_a_use_needs_the_same_matrix(run):
+    """The matrix at another address, and one that has changed since the fill."""
+    a, b = numbers("f16", 128, 1), numbers("f16", 8, 2)
+    another = "add.u32 %r31, %r14, 64;\ntcgen05.cp.cta_group::1.128x256b [%r31], %rd10;\n"
+    changed = usage("fill", 1) + multiply("f16", 1, modifiers=".ashift.collector::a::lastuse") + usage("fill", 1)
+    changed += "tcgen05.shift.cta_group::1.down [%r30];\n"
+    for operations in (another + usage("fill", 1) + usage("use", 1, "%r31"), changed + usage("use", 1)):
+        with pytest.raises(ptxsim.Trap, match="expected the matrix that filled collector a, got another one"):
+            run("f16", a, [b], operations)

@@ -116,6 +116,30 @@ def test_element_strides_skip_elements(small_map):
     assert image == [[0, 1, 2, 3, 4, 5, 0, 0], [20, 21, 22, 23, 24, 25, 0, 0]]
 
 
+@pytest.mark.parametrize("step", [1, 2, 3, 8])
+@pytest.mark.parametrize("row", range(-9, 12))
+def test_element_strides_are_strides_of_another_map(small_map, row, step):
+    """The map of each step-th row from `row` on has the strides, so that tiled mode needs no element strides.
+
+    The box of the other map has as many rows as are copied: element strides leave fewer of the 256 of a box.
+    """
+    rows = 11
+    values = {BASE + 16 * y + 2 * x: 10 * y + x + 1 for y in range(rows) for x in range(6)}
+    strided = small_map(extents=(6, rows), box=(8, 3 * step), element_strides=(1, step))
+    first = row % step
+    extents = (6, -(-(rows - first) // step))
+    other = small_map(address=BASE + 16 * first, extents=extents, strides=(16 * step,), box=(8, 3))
+    images = [
+        copied(ptxsim.tile_pieces(map, [0, at], 0), 16, 3, values) for map, at in ((strided, row), (other, row // step))
+    ]
+    assert images[0] == images[1]
+    expected = [
+        [values.get(BASE + 16 * y + 2 * x, 0) if x < 6 else 0 for x in range(8)]
+        for y in range(row, row + 3 * step, step)
+    ]
+    assert images[0] == expected
+
+
 def test_gather4_copies_four_rows(small_map):
     """PTX ISA 5.5.3.4: the operand is one column and four rows, also beyond the tensor."""
     image = copied(ptxsim.tile_pieces(small_map(box=(8, 1)), [1, 2, -1, 0, 3], 0, gather=True), 16, 4, SMALL_VALUES)

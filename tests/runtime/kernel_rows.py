@@ -51,22 +51,27 @@ KERNEL_ROWS = (
         "5.5.7",
         "swizzles 32B, 64B, 128B and 128B_atom_32B",
         "operands of multiplies, in the widest swizzle of their rows; 128B_atom_32B for tf32 along M or N. No "
-        "matrix unit reads 128B_atom_64B or the flip of 8 bytes, so no kernel has them; 96B is of sm_103a",
+        "matrix unit reads 128B_atom_64B or the flip of 8 bytes: the descriptors of wgmma and tcgen05.mma have no code "
+        "for them (9.7.15.5.1, 9.7.16.4.1). Threads read 16 bytes at once, which the swizzles with atoms of 16 bytes "
+        "keep in order and without bank conflicts. So no kernel has them; 96B is of sm_103a",
         "128B_atom_32B is of sm_100a",
         (
             "tile_to_gpu/test_matrix_decisions.py::test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms",
             "kernels/test_tf32_operands.py::test_one_tile_as_k_major_and_mn_major_operand",
+            "ptxsim/test_tma_swizzles.py::test_table_of_the_swizzling_mode[128B_atom_64B]",
+            "ptxsim/test_tma_swizzles.py::test_flip_has_no_store",
+            "ptxsim/test_matrix_descriptor.py::test_swizzles_that_no_multiply_reads",
         ),
     ),
     KernelRow(
         "9.7.9.27.1.3",
-        "cp.reduce.async.bulk.tensor: add, min, max, and, or, xor",
-        "`atomic_store_add`, `max`, `min`, `and`, `or` and `xor` of `Array.tiled_view`. No update of Tile IR is `inc` "
-        "or `dec`, which count up to a bound",
+        "cp.reduce.async.bulk.tensor: add, min, max, and, or, xor, inc, dec",
+        "`atomic_store_add`, `max`, `min`, `and`, `or`, `xor`, `inc` and `dec` of `Array.tiled_view`. The last two, "
+        "which count up to a bound, are operations of tilex: no update of Tile IR means them",
         "both targets; TMA does not add f64, and rows are a multiple of 16 bytes. Threads reduce otherwise",
         (
             "kernels/test_view_reductions.py::test_blocks_reduce_into_one_view",
-            "kernels/test_view_reductions.py::test_no_update_of_tile_ir_counts_up_to_a_bound",
+            "kernels/test_counting.py::test_tiles",
         ),
     ),
     KernelRow(
@@ -74,10 +79,15 @@ KERNEL_ROWS = (
         "traversal strides of tiled mode",
         "none: the traversal strides of `strided_view` (`traversal_steps` of `Array.tiled_view`) are distances "
         "between tiles. Each tile is a box whose element strides are 1. Steps between elements are strides of the "
-        "array, as in `x[::2]`",
+        "array, as in `x[::2]`. Without interleave TMA ignores the element stride of dimension 0; along the others, a "
+        "map with these strides copies the same elements, with a box of only those that are copied "
+        "(cuTensorMapEncodeTiled, elementStrides)",
         "both targets; the step along the contiguous dimension is a multiple of 16 bytes, else threads load the tile. "
         "Steps between pixels are the element strides of im2col maps",
-        ("kernels/test_traversal_steps.py::test_tiles_of_an_operand",),
+        (
+            "kernels/test_traversal_steps.py::test_tiles_of_an_operand",
+            "ptxsim/test_tensor_map.py::test_element_strides_are_strides_of_another_map",
+        ),
     ),
     KernelRow(
         "5.5.3.3",

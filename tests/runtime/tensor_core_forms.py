@@ -21,9 +21,16 @@ FORMS = (
     ),
     (
         "`scale-input-d`",
-        "0 to 15, of f16 and tf32: D = A * B + D / 2 ** scale",
-        "none: Tile IR has no multiply with a scaled accumulator",
-        ("ptxsim/test_tcgen05_shift.py::test_scale_input_d_multiplies_the_addend",),
+        "0 to 15, of f16 and tf32: D = A * B + D / 2 ** scale. Scaled elements of D are exact unless subnormal, "
+        "for which no manual states a rounding: errors are below 2 ** -126 then",
+        "`ct.mma(a, b, total * 2.0**-n)` with n from 1 to 15 and sums in f32 that stay in tensor memory; other "
+        "factors, sums and kinds are multiplied in registers",
+        (
+            "kernels/test_scaled_accumulators.py::test_a_constant_decay",
+            "kernels/test_scaled_accumulators.py::test_changed_scales_are_noticed",
+            "ptxsim/test_tcgen05_shift.py::test_scale_input_d_multiplies_the_addend",
+            "ptxsim/test_tcgen05_shift.py::test_a_subnormal_addend_that_does_not_change_the_sum",
+        ),
     ),
     (
         "`.ashift`",
@@ -37,9 +44,15 @@ FORMS = (
     ),
     (
         "`.collector::a::fill`, `use`, `lastuse`, `discard`",
-        "a hint that does not change results; with `.ashift` the last two",
-        "none: the default is `discard`",
+        "`use` and `lastuse` read A from the collector that a `fill` with the same A has filled; results are the same; "
+        "with `.ashift` the last two",
+        "multiplies of a loop that read one A with accumulators of their own: more than 256 columns, two products of "
+        "one A. The first one of each step along K fills the collector, the last one is its last use",
         (
+            "kernels/test_kept_left_operands.py::test_wide_products",
+            "kernels/test_kept_left_operands.py::test_two_products",
+            "kernels/test_kept_left_operands.py::test_changed_usages_are_noticed",
+            "ptxsim/test_tcgen05_shift.py::test_a_use_needs_a_fill_that_is_not_discarded",
             "ptxsim/test_tcgen05_shift.py::test_collector_usages",
             "ptxsim/test_refused_lines.py::test_line_is_refused",
         ),

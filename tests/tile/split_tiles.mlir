@@ -49,6 +49,15 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>, %halves: tile<ptr<f
   %e2 = extract %e0[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
   print_tko "%f", %e2 : tile<1x64x32xf16> -> token
 
+  // The other operand is a constant.
+  // CHECK: load_view_tko {{.*}} -> tile<1x64x32xf16>
+  // CHECK: mulf {{.*}} : tile<1x64x32xf16>
+  %quarter = constant <f16: 0.25> : tile<2x64x32xf16>
+  %w0, %w1 = load_view_tko weak %t[%b, %n, %zero] : !T, tile<i32> -> tile<2x64x32xf16>, token
+  %w2 = mulf %w0, %quarter : tile<2x64x32xf16>
+  %w3 = extract %w2[%one, %zero, %zero] : tile<2x64x32xf16> -> tile<1x64x32xf16>
+  print_tko "%f", %w3 : tile<1x64x32xf16> -> token
+
   // Parts whose elements are not consecutive, tiles that are also used whole, ordered loads, and parts of bytes are left
   // alone.
   // CHECK: load_view_tko {{.*}} -> tile<2x64x32xf16>

@@ -164,7 +164,7 @@ LINES = {
     "store_view": "%r = tile_gpu.iota : tensor<128xi32, #line>\n"
     "tile_gpu.store_view %y -> %p[%n] extents [%n] strides [%n] indices %r along 0 vector 1 : !l",
     "store_wait": "tile_gpu.store_wait read",
-    "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes skip [%n, %n, %n, %n]"
+    "tcgen05_mma": "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1 into %d accumulate %yes scale 3 skip [%n, %n, %n, %n]"
     " : !a, !b -> !d",
     "tcgen05_copy_rows": f"{RUNS}tile_gpu.tcgen05_copy_rows %run#0 -> %run#1 : {RUN} -> {MOVED}",
     "tcgen05_shift_rows": f"{RUNS}tile_gpu.tcgen05_shift_rows %run#0 tap 2 -> %run#1 : {RUN} -> {MOVED}",

@@ -268,6 +268,13 @@ REFUSALS = {
     f"%r = tile_gpu.shift_rows %rows from %run#0 tap 1 : {RUN} -> {MOVED}": (
         "expected no multiply with ashift before they are shifted, but got 1 of 1"
     ),
+    f"{MULTIPLY} into %d accumulate %yes scale 16 : !a, !b -> !d": "expected a scale from 1 to 15, but got 16",
+    f"{MULTIPLY} into %d accumulate %yes scale 0 : !a, !b -> !d": "expected a scale from 1 to 15, but got 0",
+    f"{SIDES}%other = tile_gpu.shared : buffer<128x64xf8E5M2, shared, contiguous=0 swizzle=64B>\n"
+    f"tile_gpu.tcgen05_mma f8E4M3FN %bytes, %other into %d accumulate %yes scale 1 : {BYTES}, "
+    "buffer<128x64xf8E5M2, shared, contiguous=0 swizzle=64B> -> !d": (
+        "expected operands of f16, bf16 or tf32 and an accumulator of f32, not transposed, with scale, but got f8E4M3FN"
+    ),
     f"{MULTIPLY} into %d accumulate %yes skip [%n] : !a, !b -> !d": (
         "expected 4 words of skipped rows for 128 rows of one CTA, but got 1 for buffer<128x64xf32"
     ),

@@ -15,7 +15,11 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
 _SINGLE = (ONE, OPTIONAL)
-_ADVICE = dict.fromkeys(("tilex.bitcast", "tilex.ftof"), NO_SIX_BITS)
+_NO_COUNTING = "no operation of Tile IR counts to a bound: use 'ct.atomic_cas', or compile from Python or text"
+_ADVICE = {
+    **dict.fromkeys(("tilex.bitcast", "tilex.ftof"), NO_SIX_BITS),
+    **dict.fromkeys(("tilex.atomic_rmw_tko", "tilex.atomic_red_view_tko"), _NO_COUNTING),
+}
 _EXPAND = "rewrite the module by 'tilec opt --passes expand-tilex'"
 
 

@@ -25,6 +25,8 @@ MODES: dict[str, tuple[str, ...]] = {
     "umax": INTEGERS,
     "umin": INTEGERS,
     "xchg": (*INTEGERS, *FLOATS),
+    "inc": ("i32",),
+    "dec": ("i32",),
 }
 COMPARED = (*INTEGERS, *FLOATS)
 # The most elements that one instruction updates (PTX ISA 9.7.13.6, vector types).

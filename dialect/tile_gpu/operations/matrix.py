@@ -50,6 +50,10 @@ SKIPPED_CLAUSE = "{ skip [$skipped]}"
 SHIFTED_CLAUSE = "{ shifted $shifted}{ $ashift}"
 # PTX ISA 9.7.16.2.1: N and M of tcgen05.mma.ws, which are the rows and columns of the accumulator.
 WEIGHT_STATIONARY_ROWS, WEIGHT_STATIONARY_COLUMNS = (64, 128, 256), (32, 64, 128)
+# PTX ISA 9.7.16.10.9: scale-input-d of sm_100a, and the kinds that have it.
+MOST_SCALE, SCALED_MMA_KINDS = 15, ("f16", "tf32")
+# Of a multiply that scales its accumulator.
+SCALE_CLAUSE = "{ scale $scale}"
 # Of each multiply (README.md, Ids).
 ID_CLAUSE = "{ id $id}"
 
@@ -181,6 +185,19 @@ def skipped_rows(op: ir.OpView) -> str | None:
     return None
 
 
+def scaled_accumulator(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.16.10.9: scale-input-d, which tcgen05.mma.ws does not have."""
+    if op.scale is None:
+        return None
+    accumulator = op.accumulator.type
+    element = accumulator.element if isinstance(accumulator, BufferType) else accumulator.element_type
+    is_transposed = isinstance(accumulator, BufferType) and accumulator.is_transposed
+    if element_type(op.kind).mma_kind not in SCALED_MMA_KINDS or str(element) != "f32" or is_transposed:
+        expected = "expected operands of f16, bf16 or tf32 and an accumulator of f32, not transposed, with scale"
+        return f"{expected}, but got {op.kind}, {accumulator.spelled() if is_transposed else element}"
+    return None if 1 <= op.scale <= MOST_SCALE else f"expected a scale from 1 to {MOST_SCALE}, but got {op.scale}"
+
+
 def moved_rows(op: ir.OpView) -> str | None:
     """PTX ISA 9.7.16.10.9: .ashift moves an operand A in tensor memory, of 128 rows of one CTA."""
     lhs, is_part = op.lhs.type, getattr(op, "first", None) is not None
@@ -235,7 +252,7 @@ def pair_shapes(op: ir.OpView, least_rows: int = _NARROW_ROWS) -> str | None:
 
 
 class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
-    """accumulator = lhs * rhs + (accumulator where `accumulate`, else 0).
+    """accumulator = lhs * rhs + (accumulator * 2**-scale where `accumulate`, else 0); without `scale` it is 0.
 
     With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
@@ -260,10 +277,11 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     depth: Int32 | None
     shifted: Int32 | None
     ashift: Flag
+    scale: Int32 | None
     id: Int32 | None
     assembly = (
         f"$kind{RHS_KIND_CLAUSE} {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator"
-        " accumulate $accumulate"
+        f" accumulate $accumulate{SCALE_CLAUSE}"
         f"{SKIPPED_CLAUSE}{SHIFTED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
     rules = [
@@ -276,6 +294,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         _part_of_depth,
         skipped_rows,
         moved_rows,
+        scaled_accumulator,
     ]
 
 

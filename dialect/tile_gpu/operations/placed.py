@@ -12,6 +12,7 @@ from tilec.dialect.tile_gpu.operations.matrix import (
     ID_CLAUSE,
     OPERANDS,
     RHS_KIND_CLAUSE,
+    SCALE_CLAUSE,
     SHIFTED_CLAUSE,
     SKIPPED_CLAUSE,
     AnyKind,
@@ -21,6 +22,7 @@ from tilec.dialect.tile_gpu.operations.matrix import (
     matrix_shapes,
     moved_rows,
     places_of_operands,
+    scaled_accumulator,
     signs_of_integers,
     skipped_rows,
     sparse_shapes,
@@ -220,7 +222,7 @@ class UndefinedOp(Operation, name="undefined"):
 class MultiplyOp(Operation, name="multiply"):
     """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05.
 
-    Rows that are `skipped` or `shifted` are those of `tcgen05_mma`.
+    The `scale` and rows that are `skipped` or `shifted` are those of `tcgen05_mma`.
     """
 
     interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
@@ -236,10 +238,11 @@ class MultiplyOp(Operation, name="multiply"):
     rhs_unsigned: Flag
     shifted: Int32 | None
     ashift: Flag
+    scale: Int32 | None
     id: Int32 | None
     assembly = (
-        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SKIPPED_CLAUSE}{SHIFTED_CLAUSE}"
-        f"{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
+        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SCALE_CLAUSE}{SKIPPED_CLAUSE}"
+        f"{SHIFTED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
     )
     rules = [
         matrix_shapes,
@@ -250,6 +253,7 @@ class MultiplyOp(Operation, name="multiply"):
         whole_steps,
         skipped_rows,
         moved_rows,
+        scaled_accumulator,
     ]
 
 

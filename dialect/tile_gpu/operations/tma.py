@@ -255,6 +255,8 @@ REDUCED = {
     "and": _BITWISE,
     "or": _BITWISE,
     "xor": _BITWISE,
+    "inc": ("u32",),
+    "dec": ("u32",),
 }
 Reduction = Enumeration(*REDUCED)
 

@@ -59,6 +59,7 @@ from tilec.lowering.gpu.ir.build_channels import (
     release_slot,
 )
 from tilec.lowering.gpu.ir.enclosing import ancestor_in, is_repeated
+from tilec.lowering.gpu.ir.multiplies_of_one_lhs import gather_multiplies, multiplies_of_one_lhs
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import VIEW, users_of_slot, without_views
 from tilec.lowering.gpu.kernel_pass import Context
@@ -134,6 +135,7 @@ def make_channels(kernel: KernelOp, _context: Context | None = None) -> None:
     """Rewrites a tile_gpu.kernel in place; without placed tiles it stays as it is."""
     if not _has_placed_tiles(kernel):
         return
+    gather_multiplies(operations_inside(kernel))
     operations = operations_inside(kernel)
     declarations = ChannelDeclarations(kernel, operations)
     numbers = {op: number for number, op in enumerate(operations)}
@@ -183,7 +185,11 @@ def _placed_tile(op: ir.Operation, numbers: dict[ir.Operation, int]) -> _PlacedT
     # Threads last: they read a tile right after it was loaded, and so would always be first.
     for consumer in sorted(users_by_consumer, key=lambda each: each.name == THREADS) or [_Consumer(THREADS)]:
         users = tuple(users_by_consumer[consumer])
-        ends = [end for user in users for end in (user, *_waits(user), *_readers_of_rows(user))]
+        # Instructions of multiplies of one lhs alternate, so that all of them need the operands of each. Operands that
+        # use one slot in turn are not there at once.
+        is_alone = "group" not in op.attributes
+        together = [other for user in users for other in (multiplies_of_one_lhs(user) if is_alone else [user])]
+        ends = [*together, *(end for user in users for end in (*_waits(user), *_readers_of_rows(user)))]
         inside = sorted((ancestor_in(end, op.block) for end in ends), key=numbers.__getitem__) or [op]
         holds.append(_Hold(consumer, users, inside[0], inside[-1]))
     return _PlacedTile(op, Position(numbers[op], op.location), _buffers(op), tuple(holds))

@@ -311,6 +311,8 @@ def _divide_multiply(use: _OperandUse, ahead: int) -> ir.Value:
         use.get.move_before(multiply)
         use.release.move_before(multiply)
         multiply.operands[_ACCUMULATE] = emitter.boolean(True)
+        if "scale" in multiply.attributes:
+            del multiply.attributes["scale"]
         _set_part(multiply, ahead, depth - ahead)
     return first
 

@@ -35,6 +35,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.lowering.gpu.cost.computed_elements import ELEMENTWISE, VisitedTiles, executed_elements
 from tilec.lowering.gpu.cost.elementwise_work import elementwise_work, function_of, work_of_function
+from tilec.lowering.gpu.ir.multiplies_of_one_lhs import multiplies_of_one_lhs
 from tilec.lowering.gpu.ir.scratch_use import scratch_of_operation
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, tile_bytes
 from tilec.lowering.layout.conversion import RegisterMove, Shuffle, conversion
@@ -75,6 +76,7 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
         element_bits=element_bits(op.rhs.type.element),
         pair=pair,
         left_in_shared=isinstance(op.lhs.type, BufferType) and op.lhs.type.memory != TENSOR,
+        left_is_kept=multiplies_of_one_lhs(op.operation)[0] != op.operation,
     )
 
 

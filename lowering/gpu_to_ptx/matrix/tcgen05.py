@@ -5,15 +5,18 @@ The copies of scale factors and metadata are those of PTX ISA 9.7.16.9.2, 9.7.16
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.operations.matrix import MAXIMUM_SHIFTS, Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
 from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
+from tilec.lowering.gpu.ir.multiplies_of_one_lhs import multiplies_of_one_lhs
 from tilec.lowering.gpu.memory.shared_plan import CTAS_OF_A_PAIR, shared_layout, tensor_layout
 from tilec.lowering.gpu_to_ptx.registers.literals import braced
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers, named_location
 from tilec.lowering.gpu_to_ptx.registers.matrix_descriptor import MatrixOperand, descriptor, moved, operand_format
 from tilec.lowering.layout.scale_layout import ATOM_FACTORS, MetadataLayout, ScaleLayout, parse_scale_layout
 from tilec.lowering.layout.shared_layout import SharedLayout
@@ -86,9 +89,7 @@ def _weight_stationary_mma(lowering: Lowering, op: Tcgen05MmaOp) -> None:
                 moved(lowering, start, side.step_offset(step)) for start, side in ((rhs_start, rhs), (lhs_start, lhs))
             )
             accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
-            b.execute(
-                text, (), elected, lowering.scalar(op.accumulator), first, second, instruction, accumulate, *mask
-            )
+            b.execute(text, (), elected, lowering.scalar(op.accumulator), first, second, instruction, accumulate, *mask)
 
 
 def _collector_usage(op: Tcgen05MmaOp) -> str | None:
@@ -117,36 +118,42 @@ def _steps(op: Tcgen05MmaOp, steps: int) -> range:
     return range(op.first // step, (op.first + op.depth) // step)
 
 
+@dataclass(frozen=True)
+class _Product:
+    """A multiply with the registers that its instructions read, before their steps along K."""
+
+    op: Tcgen05MmaOp
+    instruction: ir.Value
+    rhs: MatrixOperand
+    rhs_start: ir.Value
+    skipped: list[ir.Value]
+
+
 @lowers(Tcgen05MmaOp)
 def _mma(lowering: Lowering, operation: ir.Operation) -> None:
+    """The instructions of multiplies of one lhs, which a collector keeps for each step along K, follow the last one."""
     op: Tcgen05MmaOp = operation.opview
-    b, buffer = lowering.b, op.accumulator.type
-    if buffer.is_transposed:
+    if op.accumulator.type.is_transposed:
         _weight_stationary_mma(lowering, op)
         return
-    rows, columns = buffer.shape
+    multiplies = multiplies_of_one_lhs(operation)
+    if operation != multiplies[-1]:
+        return
+    b, rows = lowering.b, op.accumulator.type.shape[0]
     # Operand A in tensor memory has addresses instead of descriptors (PTX ISA 9.7.16.10.5).
     lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand(shared_layout(op.lhs.type), 1)
-    rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
-    block_rows = min(rows, TENSOR_LANES)
-    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(rhs_kind(op), op.rhs_unsigned)
-    mn_major = lhs is not None and not lhs.is_k_major, not rhs.is_k_major
-    ctas = CTAS_OF_A_PAIR if op.pair else 1
-    bits = instruction_descriptor(formats, str(buffer.element), ctas * block_rows, columns, *mn_major)
-    instruction = b.compute(f"mov.b32 $0, 0x{bits:08x};", b.i32)
+    instructions = [_instruction(lowering, each.opview, lhs) for each in multiplies]
     lhs_start = lowering.scalar(op.lhs)
     if lhs is not None:
         lhs_start = descriptor(lowering, lhs_start, lhs, TCGEN05_DESCRIPTOR)
-    rhs_start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
+    products = [_product(lowering, *each) for each in zip(multiplies, instructions, strict=True)]
     always = b.compute("setp.eq.b32 $0, 0, 0;", b.i1)
-    kind, lhs_text = element_type(op.kind).mma_kind, "[$2]" if lhs is None else "$2"
-    # PTX ISA 9.7.16.10.9: disable-output-lane.
-    skipped = [lowering.scalar(word) for word in op.skipped]
-    lanes = f", {braced(6, len(skipped))}" if skipped else ""
-    steps = _steps(op, rhs.steps)
+    steps, block_rows = _steps(op, products[0].rhs.steps), min(rows, TENSOR_LANES)
     with lowering.issuing(leads_pair=op.pair) as elected:
         for block in range(rows // block_rows):
-            accumulator = _plus(lowering, op.accumulator, block * columns)
+            accumulators = [
+                _plus(lowering, each.op.accumulator, block * each.op.accumulator.type.shape[1]) for each in products
+            ]
             for step in steps:
                 if lhs is None:
                     layout = tensor_layout(op.lhs.type)
@@ -155,11 +162,48 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                 else:
                     rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
                     left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
-                right = moved(lowering, rhs_start, rhs.step_offset(step))
-                ashift = ".ashift" if op.ashift and step != steps[-1] else ""
-                text = f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{ashift} [$1], {lhs_text}, $3, $4{lanes}, $5;"
-                accumulate = lowering.scalar(op.accumulate) if step == steps[0] else always
-                b.execute(text, (), elected, accumulator, left, right, instruction, accumulate, *skipped)
+                for number, (each, accumulator) in enumerate(zip(products, accumulators, strict=True)):
+                    right = moved(lowering, each.rhs_start, each.rhs.step_offset(step))
+                    accumulate = lowering.scalar(each.op.accumulate) if step == steps[0] else always
+                    modifiers = _usage_of_lhs(number, len(products))
+                    modifiers += ".ashift" if op.ashift and step != steps[-1] else ""
+                    operands = (accumulator, left, right, each.instruction, accumulate, *each.skipped)
+                    text = _text(lowering, each.op, modifiers, is_first=step == steps[0])
+                    b.location = named_location(each.op.operation)
+                    b.execute(text, (), elected, *operands)
+
+
+def _instruction(lowering: Lowering, op: Tcgen05MmaOp, lhs: MatrixOperand | None) -> ir.Value:
+    """The register of the instruction descriptor."""
+    rows, columns = op.accumulator.type.shape
+    formats = operand_format(op.kind, op.lhs_unsigned), operand_format(rhs_kind(op), op.rhs_unsigned)
+    mn_major = lhs is not None and not lhs.is_k_major, not MatrixOperand(shared_layout(op.rhs.type), 0).is_k_major
+    ctas, element = CTAS_OF_A_PAIR if op.pair else 1, str(op.accumulator.type.element)
+    bits = instruction_descriptor(formats, element, ctas * min(rows, TENSOR_LANES), columns, *mn_major)
+    return lowering.b.compute(f"mov.b32 $0, 0x{bits:08x};", lowering.b.i32)
+
+
+def _product(lowering: Lowering, multiply: ir.Operation, instruction: ir.Value) -> _Product:
+    op: Tcgen05MmaOp = multiply.opview
+    rhs = MatrixOperand(shared_layout(op.rhs.type), 0)
+    start = descriptor(lowering, lowering.scalar(op.rhs), rhs, TCGEN05_DESCRIPTOR)
+    return _Product(op, instruction, rhs, start, [lowering.scalar(word) for word in op.skipped])
+
+
+def _usage_of_lhs(number: int, count: int) -> str:
+    """How one of several multiplies of a step along K uses the collector of A (PTX ISA 9.7.16.10.9)."""
+    if count == 1:
+        return ""
+    usages = {0: "fill", count - 1: "lastuse"}
+    return f".collector::a::{usages.get(number, 'use')}"
+
+
+def _text(lowering: Lowering, op: Tcgen05MmaOp, modifiers: str, *, is_first: bool) -> str:
+    # PTX ISA 9.7.16.10.9: disable-output-lane, and scale-input-d.
+    lanes = f", {braced(6, len(op.skipped))}" if len(op.skipped) else ""
+    scale = f", {op.scale}" if op.scale is not None and is_first else ""
+    kind, lhs = element_type(op.kind).mma_kind, "[$2]" if op.lhs.type.memory == TENSOR else "$2"
+    return f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{modifiers} [$1], {lhs}, $3, $4{lanes}, $5{scale};"
 
 
 @lowers(Tcgen05MmaSparseOp)

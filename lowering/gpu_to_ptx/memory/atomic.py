@@ -30,6 +30,8 @@ OPERATIONS = {
     "umax": ("max", "u"),
     "umin": ("min", "u"),
     "xchg": ("exch", "b"),
+    "inc": ("inc", "u"),
+    "dec": ("dec", "u"),
     "compare_and_swap": ("cas", "b"),
 }
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import MOST_SCALE, SCALED_MMA_KINDS
 from tilec.dialect.walk import operations_inside, reached
+from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.constants import splat_attribute
 from tilec.lowering.tile.analysis.tile_operations import (
     BREAK,
@@ -17,6 +21,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     LOOP,
     LOOPS,
     MULTIPLIES,
+    PLAIN_MULTIPLIES,
     YIELD,
     carried_sources,
     ends,
@@ -95,9 +100,14 @@ class Accumulator:
             return False
         return all(
             not isinstance(value.owner, ir.Block)
-            and not any(_stays_in_memory(self, use.owner.operation, use.operand_number) for use in value.uses)
+            and not any(_stays_in_memory(self, user, operand) for user, operand in _uses(value))
             for value in self.reads
         )
+
+    def addend(self, multiply: ir.Operation) -> tuple[ir.Value, int]:
+        """The value to which a multiply adds, and n where the multiply itself scales it by 2**-n; n is 0 otherwise."""
+        source, scale = scaled_addend(multiply)
+        return (source, scale) if source in self.values else (multiply.operands[ACCUMULATOR], 0)
 
     @property
     def is_always_defined(self) -> bool:
@@ -175,7 +185,7 @@ class _Closure:
         op, number = owner.operation, ir.OpResult(value).result_number
         if op.name in MULTIPLIES:
             self.accumulator.multiplies[op] = None
-            self._enter(op.operands[ACCUMULATOR], op)
+            self._enter(scaled_addend(op)[0], op)
         elif op.name == FOR:
             self._add(op.regions[0].blocks[0].arguments[number + 1])
         else:
@@ -206,7 +216,7 @@ class _Closure:
     def _is_changed_here(self, value: ir.Value) -> bool:
         """Whether a loop carries a value to the accumulator, or a product is added to one of the accumulator."""
         if not isinstance(value.owner, ir.Block):
-            addend = value.owner.operation.operands[ACCUMULATOR]
+            addend, _ = scaled_addend(value.owner.operation)
             return self._with_changed_products and addend in self.accumulator.values
         return any(source in self.accumulator.values for source in carried_sources(value) or ())
 
@@ -231,6 +241,28 @@ def _changed_values(value: ir.Value) -> Iterator[ir.Value]:
         return [operand for operand in found.owner.operation.operands if operand.type == value.type]
 
     return (found for found in reached(value, operands) if is_carried(found) or is_product(found))
+
+
+def scaled_addend(multiply: ir.Operation) -> tuple[ir.Value, int]:
+    """x and n if a multiply alone adds to x * 2**-n, where its instruction can scale x; otherwise its addend and 0.
+
+    The product is exact unless it is subnormal, for which PTX states no rounding (docs/tensor_core.md, table 9). Sums
+    in f16 are often subnormal after it, those in f32 are not.
+    """
+    addend, kind = multiply.operands[ACCUMULATOR], element_type(spell(multiply.operands[0].type.element)).mma_kind
+    product = producer(addend, "mulf")
+    is_f32 = isinstance(addend.type.element, ir.F32Type)
+    if product is None or multiply.name not in PLAIN_MULTIPLIES or kind not in SCALED_MMA_KINDS or not is_f32:
+        return addend, 0
+    if product.flush_to_zero or product.rounding_mode != "nearest_even" or len(list(addend.uses)) > 1:
+        return addend, 0
+    for factor, source in ((product.rhs, product.lhs), (product.lhs, product.rhs)):
+        element = splat_attribute(factor)
+        if element is not None and element.value > 0 and _is_born_in_memory(source):
+            fraction, exponent = math.frexp(element.value)
+            if fraction == 0.5 and 1 <= 1 - exponent <= MOST_SCALE:
+                return source, 1 - exponent
+    return addend, 0
 
 
 def _is_born_in_memory(value: ir.Value) -> bool:
@@ -276,12 +308,11 @@ def _place_read(accumulator: Accumulator, value: ir.Value, writers: list[ir.Oper
     written = min((number for number in numbers if number > defined), default=None)
     first: tuple[int, ir.Operation] | None = None
     early = not isinstance(value.owner, ir.Block)
-    for use in value.uses:
-        user = use.owner.operation
+    for user, operand in _uses(value):
         at = order.ancestor(user, block)
         assert at is not None
         number = order.number(at)
-        if _stays_in_memory(accumulator, user, use.operand_number):
+        if _stays_in_memory(accumulator, user, operand):
             if written is not None and number > written or not _is_reached_unwritten(user, at, writers, order):
                 return False
             continue
@@ -291,6 +322,17 @@ def _place_read(accumulator: Accumulator, value: ir.Value, writers: list[ir.Oper
     if first is not None:
         accumulator.reads[value] = None if early else first[1]
     return True
+
+
+def _uses(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
+    """The users of a value with the numbers of their operands; of a product that a multiply computes, the multiply."""
+    for use in value.uses:
+        user = use.owner.operation
+        following = next((other.owner.operation for other in user.results[0].uses), None) if user.results else None
+        if following is not None and following.name in MULTIPLIES and scaled_addend(following)[0] == value:
+            yield following, ACCUMULATOR
+        else:
+            yield user, use.operand_number
 
 
 def _stays_in_memory(accumulator: Accumulator, user: ir.Operation, number: int) -> bool:

@@ -289,8 +289,14 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
     in_memory = dict.fromkeys(each.op.operation for each in multiplies if each.unit.accumulates_in_tensor_memory)
     for op in in_memory:
         found = carried[op]
-        if not in_memory.keys() >= found.multiplies.keys():
-            found = single_accumulator(op)
+        scaled = [member.operands[ACCUMULATOR] for member in found.multiplies if found.addend(member)[1]]
+        # Rows that a multiply skips are not scaled either.
+        skips = (
+            any(plan.multiplies[member.results[0]].lhs.stationary for member in found.multiplies) if scaled else False
+        )
+        if not in_memory.keys() >= found.multiplies.keys() or skips:
+            found, scaled = single_accumulator(op), []
+        plan.folded.update(scaled)
         found.is_transposed = plan.multiplies[op.results[0]].unit.is_weight_stationary
         if found.is_transposed:
             _refuse_changes(found, plan)

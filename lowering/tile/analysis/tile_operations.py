@@ -27,7 +27,8 @@ MULTIPLIES = (*PLAIN_MULTIPLIES, *SCALED_MULTIPLIES, MMA_SPARSE)
 _NOT_ELEMENTWISE = frozenset((
     "broadcast", "reshape", "permute", "extract", "insert", "cat", "iota", "constant", "pack", "unpack",
     "load_view_tko", "store_view_tko", "tilex.load_im2col_tko", "tilex.store_im2col_tko", "tilex.load_packed_tko",
-    "tilex.store_packed_tko", "atomic_red_view_tko", "multimem_load_reduce_view_tko", "multimem_store_view_tko",
+    "tilex.store_packed_tko", "atomic_red_view_tko", "tilex.atomic_red_view_tko", "multimem_load_reduce_view_tko",
+    "multimem_store_view_tko",
     "multimem_reduce_view_tko", "mmaf", "tilex.mmaf", "mmai", "mmaf_scaled",
     "tilex.mmaf_scaled", MMA_SPARSE,
 ))  # fmt: skip

@@ -18,7 +18,7 @@ from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.lowering.tile.analysis.carried import split_carried
-from tilec.lowering.tile.analysis.constants import splat
+from tilec.lowering.tile.analysis.constants import splat_attribute
 from tilec.lowering.tile.analysis.part_access import (
     divides_bytes,
     has_whole_sectors,
@@ -190,7 +190,7 @@ def _computes_elements(op: ir.OpView) -> bool:
 
 def _varying(op: ir.OpView, part: Part) -> set[ir.Value]:
     """The operands whose part is not a constant, or the broadcast of a whole tile."""
-    operands = {operand for operand in op.operation.operands if splat(operand) is None}
+    operands = {operand for operand in op.operation.operands if splat_attribute(operand) is None}
     return {operand for operand in operands if not _repeats_whole(operand, part)}
 
 

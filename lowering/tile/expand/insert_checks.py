@@ -283,6 +283,7 @@ CHECKS: dict[str, Callable[[ir.OpView], Checks]] = {
     "cuda_tile.assume": _assume,
     "cuda_tile.make_tensor_view": _strides,
     **{f"cuda_tile.{name}_view_tko": access_checks for name in ("load", "store", "atomic_red")},
+    "tilex.atomic_red_view_tko": access_checks,
     **{f"cuda_tile.multimem_{name}_view_tko": access_checks for name in ("load_reduce", "reduce", "store")},
     **dict.fromkeys(("tilex.load_im2col_tko", "tilex.store_im2col_tko"), im2col_checks),
     **dict.fromkeys(("tilex.load_packed_tko", "tilex.store_packed_tko"), packed_checks),

@@ -51,5 +51,6 @@ RULES: dict[str, Rule] = {
     "load_ptr_tko": _load,
     "store_ptr_tko": _store,
     "atomic_rmw_tko": _update,
+    "tilex.atomic_rmw_tko": _update,
     "atomic_cas_tko": _update,
 }

@@ -30,10 +30,10 @@ _STORE = "cuda_tile.store_view_tko"
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
 LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
-REDUCTION = "cuda_tile.atomic_red_view_tko"
+REDUCTIONS = ("cuda_tile.atomic_red_view_tko", "tilex.atomic_red_view_tko")
 BULK_ORDERS = {
     **dict.fromkeys(("cuda_tile.store_view_tko", "tilex.store_im2col_tko", "tilex.store_packed_tko"), "weak"),
-    REDUCTION: "relaxed",
+    **dict.fromkeys(REDUCTIONS, "relaxed"),
 }
 # Memory orders after which the accesses that tokens order later cannot start early.
 ACQUIRING = ("acquire", "acq_rel")

@@ -23,7 +23,7 @@ from tilec.lowering.tma.tensor_map import ELEMENTS
 
 # The reduction of TMA for each mode, and the prefix of the element of its tensor map: maps know signs, modes too.
 _REDUCTIONS = {
-    **{mode: (mode, "u") for mode in ("and", "or", "xor", "add")},
+    **{mode: (mode, "u") for mode in ("and", "or", "xor", "add", "inc", "dec")},
     "addf": ("add", ""),
     **{mode: (mode, "i") for mode in ("max", "min")},
     **{f"u{mode}": (mode, "u") for mode in ("max", "min")},

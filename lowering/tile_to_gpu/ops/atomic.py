@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tilec.dialect.class_interfaces import Operation
 
 
-@converts("atomic_rmw_tko")
+@converts("atomic_rmw_tko", "tilex.atomic_rmw_tko")
 def _atomic_rmw(op: ir.OpView, conversion: Conversion) -> None:
     vector = conversion.vectors.get(op.operation, 1)
     _update(AtomicGlobalOp, op, [op.pointers, op.arg, op.mask], conversion, mode=op.mode, vector=vector)
@@ -51,7 +51,7 @@ def _update(
         conversion.set(result, result_of(old, result, conversion))
 
 
-@converts("atomic_red_view_tko")
+@converts("atomic_red_view_tko", "tilex.atomic_red_view_tko")
 def _atomic_red_view(op: ir.OpView, conversion: Conversion) -> None:
     """TMA reduces with order relaxed.gpu (PTX ISA 9.7.9.27), which includes the scopes that Tile IR allows here."""
     value, map = conversion.get(op.value), conversion.stores.get(op.operation)

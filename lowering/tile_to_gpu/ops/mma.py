@@ -94,7 +94,8 @@ def _is_added_to_in_flight(multiply: Multiply, conversion: Conversion) -> bool:
 def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
     """Emits the multiply into the columns of its accumulator."""
     op, result = multiply.op, multiply.op.operation.results[0]
-    accumulator, accumulate = enter(op.acc, result, conversion)
+    addend, scale = conversion.plan.accumulators[result].addend(op.operation)
+    accumulator, accumulate = enter(addend, result, conversion)
     lhs, rhs = (operand_tile(operand, multiply, conversion) for operand in (multiply.lhs, multiply.rhs))
     scales = [scale_tile(scale, conversion) for scale in multiply.scales]
     type = buffer_of(result, conversion)
@@ -108,7 +109,7 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
         made = emitter.gpu(MultiplySparseOp, operands, [type], **attributes).result
     else:
         kinds = {"kind": multiply.lhs.packed_kind or multiply.types.element, "rhs_kind": multiply.rhs.packed_kind}
-        attributes = {**kinds, **_signs(multiply.types)}
+        attributes = {**kinds, **_signs(multiply.types), "scale": scale or None}
         tile = multiply.lhs.stationary
         skipped = [] if tile is None else skipped_rows(tile, type, conversion)
         if tile is not None and not tile.in_tensor_memory:

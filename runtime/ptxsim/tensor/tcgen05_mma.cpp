@@ -193,12 +193,31 @@ void Tcgen05Mma::multiply_add(const ElementMatrix &left, const ElementMatrix &ri
     fused_multiply_add(left, right, addend, sums, descriptor.columns, rule);
 }
 
-/// Traps if scale-input-d makes this element of D subnormal: the manual does not state how it is rounded.
-void Tcgen05Mma::check_addend(const Origin &origin, uint32_t cell) const {
+/// Whether scale-input-d makes an element of D that is not zero less than every normal number.
+bool Tcgen05Mma::is_subnormal_addend(uint32_t cell) const {
   const bool half = descriptor.d == NumberFormat::F16;
   const uint32_t magnitude = cell & (half ? 0x7fff : 0x7fffffff), exponent = magnitude >> (half ? 10 : 23);
-  if (rule.scale_exponent && magnitude && exponent <= static_cast<uint32_t>(rule.scale_exponent))
-    ctas[0]->machine.unconfirmed(origin, "scale-input-d that makes an element of D subnormal");
+  return rule.scale_exponent && magnitude && exponent <= static_cast<uint32_t>(rule.scale_exponent);
+}
+
+/// Traps if a sum depends on how a subnormal addend is rounded, which the manual does not state: if it differs for zero
+/// and for the least normal number.
+void Tcgen05Mma::check_subnormal_addends(const Origin &origin, const ElementMatrix &right,
+                                         const std::vector<uint32_t> &addends) const {
+  const bool half = descriptor.d == NumberFormat::F16;
+  const uint32_t least = static_cast<uint32_t>(rule.scale_exponent + 1) << (half ? 10 : 23);
+  std::vector<uint32_t> low = addends, high = addends;
+  for (size_t i = 0; i < addends.size(); ++i)
+    if (is_subnormal_addend(addends[i])) {
+      low[i] = 0;
+      high[i] = (addends[i] & (half ? 0x8000 : 0x80000000)) | least;
+    }
+  multiply(origin, right, low);
+  multiply(origin, right, high);
+  for (const AccumulatorRun &run : runs)
+    for (uint32_t n = 0; n < run.count && !is_disabled(run.cta, run.lane); ++n)
+      if (const size_t i = size_t{run.row} * descriptor.columns + run.first + n; low[i] != high[i])
+        ctas[0]->machine.unconfirmed(origin, "scale-input-d that makes an element of D subnormal");
 }
 
 /// Adds the columns of the product that are in one group of lanes.
@@ -213,19 +232,9 @@ void Tcgen05Mma::multiply_group(const Origin &origin, const ElementMatrix &left,
                     });
 }
 
-void Tcgen05Mma::perform(const Origin &origin) const {
+/// sums = the product, and the sums if it accumulates.
+void Tcgen05Mma::multiply(const Origin &origin, const ElementMatrix &right, std::vector<uint32_t> &sums) const {
   ElementMatrix left(a.format, descriptor.rows, a.depth, a.negate);
-  const ElementMatrix right = load_b();
-  std::vector<uint32_t> sums(size_t{descriptor.rows} * descriptor.columns);
-  const auto cells_of = [&](const AccumulatorRun &run) {
-    return ctas[run.cta]->tensor_memory->lane(run.lane) + d_address.column + run.column;
-  };
-  for (const AccumulatorRun &run : runs)
-    for (uint32_t n = 0; accumulate && n < run.count; ++n) {
-      if (!is_disabled(run.cta, run.lane))
-        check_addend(origin, cells_of(run)[n]);
-      sums[size_t{run.row} * descriptor.columns + run.first + n] = cells_of(run)[n];
-    }
   const uint32_t groups = lane_groups(), width = descriptor.columns / groups;
   for (uint32_t group = 0; group < groups; ++group) {
     load_a(left, group);
@@ -236,6 +245,47 @@ void Tcgen05Mma::perform(const Origin &origin) const {
     else
       multiply_group(origin, left, part_of(right, 0, right.rows, group * width, width), group, &sums[group * width]);
   }
+}
+
+/// PTX ISA 9.7.16.10.9: a use needs a fill with the same matrix, after which no multiply has discarded it.
+void Tcgen05Mma::update_collector(const Origin &origin) const {
+  Collector &kept = ctas[0]->tensor_memory->collectors[collector];
+  if (collector_usage == CollectorUsage::Discard) {
+    kept.is_filled = false;
+    return;
+  }
+  Collector operand{kept_source, {}, collector_usage != CollectorUsage::LastUse};
+  if (!weight_stationary) {
+    ElementMatrix left(a.format, descriptor.rows, a.depth, a.negate);
+    load_a(left, 0);
+    operand.elements = std::move(left.bits);
+  }
+  const std::string name = collector ? "b" + std::to_string(collector - 1) : "a";
+  if (collector_usage != CollectorUsage::Fill && !kept.is_filled)
+    ctas[0]->machine.trap(origin, trap_kind::illegal,
+                          "expected a fill of collector " + name + " before its use, without a discard between them");
+  if (collector_usage != CollectorUsage::Fill && (kept.source != kept_source || kept.elements != operand.elements))
+    ctas[0]->machine.trap(origin, trap_kind::illegal,
+                          "expected the matrix that filled collector " + name + ", got another one");
+  kept = std::move(operand);
+}
+
+void Tcgen05Mma::perform(const Origin &origin) const {
+  update_collector(origin);
+  const ElementMatrix right = load_b();
+  std::vector<uint32_t> sums(size_t{descriptor.rows} * descriptor.columns);
+  const auto cells_of = [&](const AccumulatorRun &run) {
+    return ctas[run.cta]->tensor_memory->lane(run.lane) + d_address.column + run.column;
+  };
+  bool has_subnormal_addends = false;
+  for (const AccumulatorRun &run : runs)
+    for (uint32_t n = 0; accumulate && n < run.count; ++n) {
+      has_subnormal_addends |= !is_disabled(run.cta, run.lane) && is_subnormal_addend(cells_of(run)[n]);
+      sums[size_t{run.row} * descriptor.columns + run.first + n] = cells_of(run)[n];
+    }
+  if (has_subnormal_addends)
+    check_subnormal_addends(origin, right, sums);
+  multiply(origin, right, sums);
   const uint32_t undefined = descriptor.d == NumberFormat::F16 ? undefined_half : 0;
   for (const AccumulatorRun &run : runs) {
     if (is_disabled(run.cta, run.lane))

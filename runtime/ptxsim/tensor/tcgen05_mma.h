@@ -13,6 +13,9 @@
 
 namespace ptxsim {
 
+/// In the order of the words of PTX.
+enum class CollectorUsage : uint8_t { Discard, Fill, Use, LastUse };
+
 struct Tcgen05Mma {
   InstructionDescriptor descriptor;
   std::vector<Cta *> ctas;
@@ -25,6 +28,9 @@ struct Tcgen05Mma {
   bool weight_stationary = false; ///< .ws: lanes beyond the rows of A have further columns of the product
   bool shifts_a = false;          ///< .ashift: A moves by one lane after the multiply
   ZeroColumnMask column_mask;     ///< of .ws
+  CollectorUsage collector_usage = CollectorUsage::Discard;
+  uint32_t collector = 0;   ///< the number of the collector in tensor memory
+  uint64_t kept_source = 0; ///< the matrix descriptor or the address of the operand that a collector keeps
   SumRule rule;
   std::vector<AccumulatorRun> runs;
   std::array<std::array<uint32_t, 4>, 2> disabled{}; ///< output lanes, by CTA
@@ -37,7 +43,8 @@ struct Tcgen05Mma {
   /// Traps unless the operation may read its operands and write its accumulator.
   void check(Warp &warp, const Actor &shared_actor, const Actor &tensor_actor, uint32_t lane) const;
 
-  /// Reads the operands and updates the accumulator; `origin` is that of a trap for illegal metadata.
+  /// Reads the operands and updates the accumulator; `origin` is that of a trap for illegal metadata or an operand that
+  /// a collector does not have.
   void perform(const Origin &origin) const;
 
 private:
@@ -46,7 +53,11 @@ private:
   ElementMatrix load_b() const;
   TensorRegion metadata_region() const;
   SparseSelection read_metadata(const Origin &origin, uint32_t group) const;
-  void check_addend(const Origin &origin, uint32_t cell) const;
+  void update_collector(const Origin &origin) const;
+  bool is_subnormal_addend(uint32_t cell) const;
+  void check_subnormal_addends(const Origin &origin, const ElementMatrix &right,
+                               const std::vector<uint32_t> &addends) const;
+  void multiply(const Origin &origin, const ElementMatrix &right, std::vector<uint32_t> &sums) const;
   void multiply_group(const Origin &origin, const ElementMatrix &left, const ElementMatrix &right, uint32_t group,
                       uint32_t *sums) const;
   void multiply_add(const ElementMatrix &left, const ElementMatrix &right, const uint32_t *addend,

@@ -11,9 +11,11 @@ namespace {
 
 /// ScaleOperand is of scale-input-d; the scale factors of `Blocks` blocks along K are operands 4 and 5.
 /// The metadata of a sparse A is operand 3, before the instruction descriptor. MaskOperand is of the disabled output
-/// lanes or, with .ws, of the zero-column mask. Form has the flags below.
+/// lanes or, with .ws, of the zero-column mask. Form has the flags below, and then the usage and the number of a
+/// collector.
 enum Setting : uint8_t { CtaGroup, Kind, MaskOperand, AccumulateOperand, ScaleOperand, Multicast, Blocks, Form };
 enum FormFlag : int32_t { Sparse = 1, WeightStationary = 2, ShiftsA = 4 };
+constexpr int32_t usage_bit = 3, usages = 4, collector_bit = 5;
 
 bool has(const Instruction &in, FormFlag flag) { return in.settings[Form] & flag; }
 
@@ -155,6 +157,11 @@ Tcgen05Mma read_mma(Warp &warp, const Instruction &in, uint32_t lane) {
   read_a(warp, in, mma, lane);
   mma.b = shared_operand(warp, in.operands[2], d.b, d.columns / mma.cta_group(), d.b_depth(), d.transpose_b, d.negate_b,
                          d.is_packed(), lane);
+  mma.collector_usage = static_cast<CollectorUsage>(in.settings[Form] >> usage_bit & (usages - 1));
+  mma.collector = static_cast<uint32_t>(in.settings[Form] >> collector_bit);
+  const Operand &kept = in.operands[mma.weight_stationary ? 2 : 1];
+  mma.kept_source =
+      kept.kind == Operand::Kind::Address ? warp.defined_address(kept, lane) : warp.lanes<uint64_t>(kept)[lane];
   check_lanes(warp, mma, lane);
   if (d.sparse)
     read_metadata_address(warp, in, mma, lane);
@@ -214,9 +221,12 @@ int32_t take_blocks(Decoder &decoder, TensorKind kind) {
   }
 }
 
-/// The collector usage is a hint: operands must not change before completion, whatever its value.
+/// Operands must not change before completion, whatever the usage of their collector.
 void take_collector_usage(Decoder &decoder) {
-  const Instruction &in = decoder.instruction;
+  Instruction &in = decoder.instruction;
+  // Without a usage, .ws discards collector b0, and other forms collector a.
+  const int32_t first = has(in, WeightStationary) ? 1 : 0;
+  in.settings[Form] |= first << collector_bit;
   const auto usage = decoder.take_prefixed("collector::");
   if (!usage)
     return;
@@ -232,6 +242,13 @@ void take_collector_usage(Decoder &decoder) {
     decoder.malformed("expected fill, use, lastuse or discard of a collector, got ." + *usage);
   if (has(in, ShiftsA) && keeps)
     decoder.malformed("expected collector usage lastuse or discard with .ashift, got ." + action);
+  const CollectorUsage taken = action == "fill"      ? CollectorUsage::Fill
+                               : action == "use"     ? CollectorUsage::Use
+                               : action == "lastuse" ? CollectorUsage::LastUse
+                                                     : CollectorUsage::Discard;
+  in.settings[Form] |= static_cast<int32_t>(taken) << usage_bit;
+  if (is_buffer_of_b)
+    in.settings[Form] += (buffer[1] - '0') << collector_bit;
 }
 
 /// Takes .sp, .ws and .ashift, after the kind.

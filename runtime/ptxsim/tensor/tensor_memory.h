@@ -3,6 +3,7 @@
 
 #include "shadow.h"
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -23,6 +24,13 @@ struct TensorAllocation {
   uint32_t base = 0;
   uint32_t columns = 0;
   uint32_t line = 0; // of the tcgen05.alloc
+};
+
+/// A collector buffer: an operand that tcgen05.mma keeps for those after it.
+struct Collector {
+  uint64_t source = 0;            ///< the matrix descriptor or the address of the operand
+  std::vector<uint32_t> elements; ///< of an operand A
+  bool is_filled = false;
 };
 
 class TensorMemory {
@@ -60,6 +68,8 @@ public:
   /// keeps its value.
   void shift_down(uint32_t first_lane, uint32_t column);
   static constexpr uint32_t operand_columns = 8; // of a row of an operand: 32 bytes
+
+  std::array<Collector, 5> collectors; // a, and b0 to b3
 
   /// Records that the operation at `position` of `queue`, a tcgen05.mma.ashift, shifts the operand at `column`.
   void record_operand_shift(uint32_t column, Agent queue, Epoch position);

@@ -17,6 +17,8 @@ _MEMORY_OPERAND = {
     "cuda_tile.atomic_cas_tko": 0,
     "cuda_tile.atomic_rmw_tko": 0,
     "cuda_tile.atomic_red_view_tko": 0,
+    "tilex.atomic_rmw_tko": 0,
+    "tilex.atomic_red_view_tko": 0,
     "tilex.load_im2col_tko": 0,
     "tilex.store_im2col_tko": 1,
     "tilex.load_packed_tko": 0,

@@ -38,6 +38,7 @@ Elements = tuple[ir.Value, Shape, Tile | None]
 ORDERS = (MemoryOrder.RELAXED, MemoryOrder.ACQUIRE, MemoryOrder.RELEASE, MemoryOrder.ACQ_REL)
 
 _INTEGERS = (datatypes.int32, datatypes.int64, datatypes.uint32, datatypes.uint64)
+_COUNTED = (datatypes.uint32,)
 _EXCHANGEABLE = (*_INTEGERS, datatypes.float32, datatypes.float64)
 _ADDABLE = (*_EXCHANGEABLE, datatypes.float16, datatypes.bfloat16)
 
@@ -50,6 +51,8 @@ class Update:
     unsigned: str
     floating: str
     elements: tuple[DType, ...]
+    # The dialect of the operation, unless it is Tile IR.
+    prefix: str = ""
     # The operand of a bitwise update is not converted: it has the element type of the array, or is a Python number.
     same_type: bool = False
 
@@ -65,6 +68,8 @@ _UPDATES: dict[Callable[..., object], Update] = {
     language.atomic_and: Update("and", "and", "", _INTEGERS, same_type=True),
     language.atomic_or: Update("or", "or", "", _INTEGERS, same_type=True),
     language.atomic_xor: Update("xor", "xor", "", _INTEGERS, same_type=True),
+    language.atomic_inc: Update("", "inc", "", _COUNTED, prefix="tilex.", same_type=True),
+    language.atomic_dec: Update("", "dec", "", _COUNTED, prefix="tilex.", same_type=True),
 }
 
 
@@ -76,6 +81,8 @@ _VIEW_UPDATES: dict[Callable[..., object], Update] = {
     ViewLanguage.atomic_store_and: _UPDATES[language.atomic_and],
     ViewLanguage.atomic_store_or: _UPDATES[language.atomic_or],
     ViewLanguage.atomic_store_xor: _UPDATES[language.atomic_xor],
+    ViewLanguage.atomic_store_inc: _UPDATES[language.atomic_inc],
+    ViewLanguage.atomic_store_dec: _UPDATES[language.atomic_dec],
 }
 
 # The updates of single elements by offset.
@@ -159,7 +166,7 @@ def _read_modify_write(
     operands = [pointers, value.value, mask and mask.value, None]
     results = [tile_type(target.dtype, shape), TokenType.get()]
     attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
-    made = emitter.build("atomic_rmw_tko", operands, results, attributes)
+    made = emitter.build(f"{kind.prefix}atomic_rmw_tko", operands, results, attributes)
     return Tile(made.results[0], target.dtype, shape)
 
 
@@ -176,7 +183,7 @@ def _view_update(kind: Update, self: TiledView, emitter: Emitter, index: KernelV
     operands = [view, view_indices(emitter, items), value.value, None]
     options: dict[str, KernelValue] = {"memory_order": MemoryOrder.RELAXED, "memory_scope": MemoryScope.DEVICE}
     attributes = access_attributes(options, ORDERS) | {"mode": kind.mode(target.dtype)}
-    emitter.build("atomic_red_view_tko", operands, [TokenType.get()], attributes)
+    emitter.build(f"{kind.prefix}atomic_red_view_tko", operands, [TokenType.get()], attributes)
 
 
 implements_each(_VIEW_UPDATES, _view_update)

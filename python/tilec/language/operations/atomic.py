@@ -322,3 +322,79 @@ def atomic_xor(
         >>> x
         array([3, 4], dtype=int32)
     """
+
+
+@kernel_function
+def atomic_inc(
+    array: Array,
+    indices: Index,
+    update: Operand,
+    /,
+    *,
+    check_bounds: bool = True,
+    memory_order: MemoryOrder = _ORDER,
+    memory_scope: MemoryScope = _SCOPE,
+) -> Tile:
+    """Adds 1 to each element below the bound `update`, and sets the others to 0, like CUDA's atomicInc.
+
+    Args:
+        array: the array, of uint32.
+        indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
+        update: the bound, of uint32 or a Python number; broadcast to the shape of the indices.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
+        memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
+        memory_scope: the scope of the order.
+
+    Returns:
+        The elements before the write; an unspecified value for indices outside the array, where nothing is written.
+
+    Raises:
+        TileTypeError: an operand does not match the array, or the order is WEAK.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.atomic_inc(x, ct.arange(2, dtype=ct.int32), 3))
+        >>> x = np.array([2, 3], np.uint32)
+        >>> ct.launch(None, 1, example, (x,), backend="interpret")
+        [2, 3]
+        >>> x
+        array([3, 0], dtype=uint32)
+    """
+
+
+@kernel_function
+def atomic_dec(
+    array: Array,
+    indices: Index,
+    update: Operand,
+    /,
+    *,
+    check_bounds: bool = True,
+    memory_order: MemoryOrder = _ORDER,
+    memory_scope: MemoryScope = _SCOPE,
+) -> Tile:
+    """Subtracts 1 from each element from 1 to the bound `update`, and sets the others to it, like CUDA's atomicDec.
+
+    Args:
+        array: the array, of uint32.
+        indices: one integer tile or scalar per dimension, in elements; their shapes broadcast.
+        update: the bound, of uint32 or a Python number; broadcast to the shape of the indices.
+        check_bounds: False asserts that all indices are inside the array; otherwise the behavior is undefined.
+        memory_order: RELAXED, ACQUIRE, RELEASE or ACQ_REL.
+        memory_scope: the scope of the order.
+
+    Returns:
+        The elements before the write; an unspecified value for indices outside the array, where nothing is written.
+
+    Raises:
+        TileTypeError: an operand does not match the array, or the order is WEAK.
+
+    Example:
+        >>> @ct.kernel
+        ... def example(x): print(ct.atomic_dec(x, ct.arange(2, dtype=ct.int32), 3))
+        >>> x = np.array([2, 0], np.uint32)
+        >>> ct.launch(None, 1, example, (x,), backend="interpret")
+        [2, 0]
+        >>> x
+        array([1, 3], dtype=uint32)
+    """

@@ -403,6 +403,54 @@ class TiledView:
             array([0, 0, 3, 3, 0, 0], dtype=int32)
         """
 
+    @kernel_function
+    def atomic_store_inc(self, index: Index, update: Operand, /) -> None:
+        """Adds 1 to each element of a tile below the bound `update`, and sets the others to 0.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of uint32.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the bounds, a tile of uint32 or a Python number; broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or has another element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_inc(1, 3)
+            >>> x = np.array([1, 1, 2, 3], np.uint32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([1, 1, 3, 0], dtype=uint32)
+        """
+
+    @kernel_function
+    def atomic_store_dec(self, index: Index, update: Operand, /) -> None:
+        """Subtracts 1 from each element of a tile from 1 to the bound `update`, and sets the others to it.
+
+        Each element is updated atomically, with relaxed order at device scope; elements outside the array are dropped.
+        The array is of uint32.
+
+        Args:
+            index: the index of the tile, one integer scalar per dimension.
+            update: the bounds, a tile of uint32 or a Python number; broadcast to `tile_shape`.
+
+        Raises:
+            TileTypeError: the tile cannot be broadcast to `tile_shape` or has another element type, or
+                the array has elements of another type.
+
+        Example:
+            >>> @ct.kernel
+            ... def example(x): x.tiled_view(2).atomic_store_dec(1, 3)
+            >>> x = np.array([1, 1, 2, 0], np.uint32)
+            >>> ct.launch(None, 1, example, (x,), backend="interpret")
+            >>> x
+            array([1, 1, 1, 3], dtype=uint32)
+        """
+
 
 class Tile:
     """An immutable block of elements whose shape is known at compile time; a scalar has shape ().
