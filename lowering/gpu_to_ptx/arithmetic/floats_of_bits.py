@@ -5,7 +5,7 @@ A permutation puts the bytes of two elements into the halves of a register, `lop
 2**23. The sign bit of a signed number is inverted before, which adds half of its range.
 
 A bf16 under one exponent has a bit less than a byte. Subnormal numbers and the least normal ones together have a byte,
-in units of 2**-133. Their factor 2**133 is no bf16: the product with 2**127 has the unit 2**-6, by which it is divided.
+in units of 2**-133. The factor 2**133 exceeds bf16: the product with 2**127 has the unit 2**-6, by which it is divided.
 
 The difference of such a number and another integer takes both off at once.
 """
