@@ -71,6 +71,15 @@ class MaskBit:
     bit: int
 
 
+@dataclass(frozen=True)
+class SlotAddress:
+    """The parts of the address base + number * step of a slot of a ring in shared memory."""
+
+    base: ir.Value
+    number: ir.Value
+    step: int
+
+
 Rule = Callable[["Lowering", ir.Operation], None]
 # The lowering of each operation of the tile_gpu level, by operation name.
 RULES: RuleTable[str, Rule] = RuleTable("lowered")
@@ -96,6 +105,7 @@ class Lowering:
         bit_fields: The bits of a register of 32 bits that an integer is, if they are not a byte of `bytes_of_words`.
         floats_of_bits: How registers of two 16-bit floats of integers were computed from bits of words.
         integer_bounds: The least and the largest integer that a float is.
+        slot_addresses: The parts of addresses of slots of rings in shared memory.
         sums: The halves of results of pairs of f32 other than products.
         packed_bytes: The register of the byte from which elements of less than a byte were extracted.
         state: Registers that operations update, by name; loops and branches carry them.
@@ -140,6 +150,7 @@ class Lowering:
         self.bit_fields: dict[ir.Value, BitField] = {}
         self.floats_of_bits: dict[ir.Value, FloatsOfBits] = {}
         self.integer_bounds: dict[ir.Value, tuple[int, int]] = {}
+        self.slot_addresses: dict[ir.Value, SlotAddress] = {}
         self.sums: set[ir.Value] = set()
         self.positions: dict[ir.Value, Position] = {}
         self.mask_bits: dict[ir.Value, MaskBit] = {}
