@@ -1,7 +1,7 @@
 // RUN: tilec opt %s --passes order-steps --target sm_90a
 // A thread has 128 registers of the first product, beside as many of the accumulator: the multiply adds it in parts of its columns, and
 // threads convert and store the elements of lhs in turn. The second product has 64 registers and stays; so does the third, whose factor is
-// known only after the multiply.
+// loaded after the multiply. The fourth, whose short sums are added in f32, has a factor that can be computed before the multiply.
 
 #d = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64)(0,128) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x256"
 #e = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(0,64) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0)(64,0) shape=128x128"
@@ -13,6 +13,9 @@
 !a = buffer<128x64xbf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<64x256xbf16, shared, contiguous=0 swizzle=128B>
 !c = buffer<64x128xbf16, shared, contiguous=0 swizzle=128B>
+!i = buffer<128x128xf8E4M3FN, shared, contiguous=1 swizzle=128B>
+!j = buffer<128x256xf8E4M3FN, shared, contiguous=0 swizzle=128B>
+!m = buffer<128x256xf32, shared, contiguous=1 swizzle=none>
 tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
   %one = arith.constant 1 : i32
   %none = arith.constant dense<0.0> : !d
@@ -23,6 +26,9 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
   %j = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse once : channel<[!c]>
   %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
   %others = tile_gpu.get %j consumer 0 : channel<[!c]>
+  %bytes = tile_gpu.shared : !i
+  %columns = tile_gpu.shared : !j
+  %memory = tile_gpu.shared : !m
   %f = tile_gpu.splat %x : f32 -> !d
   %g = tile_gpu.splat %x : f32 -> !e
   %u = arith.constant dense<2.0> : !w
@@ -37,7 +43,10 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
   // CHECK: tile_gpu.wgmma_wait
   // CHECK: tile_gpu.wgmma bf16 %
   // CHECK: tile_gpu.wgmma_wait
-  %o, %p, %r = scf.for %i = %m to %n step %one iter_args(%s = %none, %t = %small, %v = %none) -> (!d, !e, !d) : i32 {
+  // CHECK: arith.addf
+  // CHECK: tile_gpu.wgmma f8E4M3FN promote %{{.*}}, %{{.*}}, %{{.*}} times [%{{.*}}]
+  %o, %p, %r, %q3 = scf.for %i = %m to %n step %one
+      iter_args(%s = %none, %t = %small, %v = %none, %w = %none) -> (!d, !e, !d, !d) : i32 {
     %scaled = arith.mulf %wide, %u : !w
     %empty = tile_gpu.put_begin %q : channel<[!a]>
     tile_gpu.store_shared %scaled, %empty : !w -> !a
@@ -52,10 +61,13 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
     %z1 = math.fma %y1, %g, %t : !e
     %t2 = tile_gpu.wgmma bf16 %left, %keys, %none : !a, !b -> !d
     %y2 = tile_gpu.wgmma_wait %t2 pending 0 : !d
-    %late = arith.addf %f, %s : !d
+    %late = tile_gpu.load_shared %memory : !m -> !d
     %z2 = math.fma %y2, %late, %v : !d
+    %t3 = tile_gpu.wgmma f8E4M3FN promote %bytes, %columns, %none : !i, !j -> !d
+    %sum = arith.addf %f, %f : !d
+    %z3 = math.fma %t3, %sum, %w : !d
     tile_gpu.release %q consumer 0 : channel<[!a]>
-    scf.yield %z0, %z1, %z2 : !d, !e, !d
+    scf.yield %z0, %z1, %z2, %z3 : !d, !e, !d, !d
   }
   tile_gpu.return
 }

@@ -185,7 +185,8 @@ def code_of(kernel, args: list, target: str) -> str:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("dtype", "result"), [(np.int8, "float16"), (np.uint8, "float16"), (np.int8, "bfloat16")])
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8])
+@pytest.mark.parametrize("result", FLOATS)
 @pytest.mark.parametrize("form", (*PLAIN, *WITH_ZERO))
 def test_bytes(form: str, dtype: type, result: str, target: str, random: np.random.Generator) -> None:
     args, exact = byte_arguments(form, dtype, result, random)
@@ -217,12 +218,15 @@ def test_all_forms_of_nibbles_are_converted_alike(kernel, target: str) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_differences_of_integers_are_those_of_floats(target: str, random: np.random.Generator) -> None:
+    """The zero point is taken off with the hidden bit of the significand: the difference of a pair takes one sum."""
     instructions = []
     for form in ("zero_of_floats", "zero_of_integers"):
         args, _ = byte_arguments(form, np.int8, "float16", random)
         ptx = code_of(product_of_bytes, args, target)
         instructions.append(Counter(re.findall(r"^ +([a-z]\S+) ", ptx, re.MULTILINE)))
-    assert instructions[0]["sub.rn.f16x2"]
+    pairs = instructions[0]["mul.rn.f16x2"]
+    assert instructions[0]["add.rn.f16x2"] == pairs
+    assert instructions[0]["fma.rn.f16x2"] <= pairs // 4
     assert instructions[0] == instructions[1]
 
 
@@ -237,12 +241,25 @@ def test_threads_store_whole_vectors(form: str, target: str, random: np.random.G
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize(("by_float32", "blocks"), [(False, 2), (True, 1)])
-def test_registers_leave_room_for_two_blocks_of_few_rows(by_float32: bool, blocks: int, target: str) -> None:
-    """One block waits for its own threads; with f32 on the way, two blocks would spill."""
+@pytest.mark.parametrize(("by_float32", "blocks", "threads"), [(False, 2, 160), (True, 1, 128)])
+def test_registers_leave_room_for_two_blocks_of_few_rows(
+    by_float32: bool, blocks: int, threads: int, target: str
+) -> None:
+    """One block waits for its own threads. With f32 on the way two blocks would spill beside warps that load."""
     a, q = np.zeros((16, 256), ml_dtypes.bfloat16), np.zeros((128, 256), np.int8)
     ptx = code_of(few_rows, [a, q, np.zeros((16, 128), np.float32), by_float32], target)
     assert f".minnctapersm {blocks}\n" in ptx
+    assert f".reqntid {threads}," in ptx
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("by_float32", [False, True])
+def test_few_rows(by_float32: bool, target: str, random: np.random.Generator) -> None:
+    a, q = random.integers(-2, 3, (16, 640)), random.integers(-16, 16, (128, 640)).astype(np.int8)
+    w = (q.astype(np.float32) * np.float32(0.3)).astype(ml_dtypes.bfloat16) if by_float32 else q
+    args = (a.astype(ml_dtypes.bfloat16), q, np.zeros((16, 128), np.float32), by_float32)
+    for (found,) in run_everywhere(few_rows, (1,), args, (2,), target=target, hints={}):
+        np.testing.assert_array_equal(found, a @ w.astype(np.float64).T)
 
 
 def test_one_warpgroup_converts_on_hopper() -> None:

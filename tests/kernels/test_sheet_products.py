@@ -80,14 +80,18 @@ def test_scales_in_rows(random: np.random.Generator, target: str) -> None:
         equal(found, exact_a @ exact_b.T)
 
 
-@pytest.mark.parametrize("rows", [64, 128])
-def test_scales_of_blocks(rows: int, random: np.random.Generator, target: str) -> None:
+@pytest.mark.parametrize("tile", [(64, 128, 128), (128, 128, 128), (128, 256, 128), (256, 128, 128), (128, 256, 256)])
+def test_scales_of_blocks(tile: tuple[int, int, int], random: np.random.Generator, target: str) -> None:
+    rows, columns, depth = tile
     a, b = integers(random, (ROWS, DEPTH), E4M3), integers(random, (COLUMNS, DEPTH), E4M3)
-    a_scales, b_scales = powers(random, (DEPTH // 128, ROWS), np.float32), powers(random, (2, DEPTH // 128), np.float32)
-    args = [a, a_scales, b, b_scales, np.zeros((ROWS, COLUMNS), BF16), rows, 128, 128]
-    exact_a = a.astype(np.float32) * a_scales.T.repeat(128, 1)
-    exact_b = b.astype(np.float32) * b_scales.repeat(128, 0).repeat(128, 1)
-    for (found,) in run_everywhere(scaled.block_matmul, (ROWS // rows, 2), args, (4,), target=target, hints={}):
+    blocks = DEPTH // depth
+    a_scales = powers(random, (blocks, ROWS), np.float32)
+    b_scales = powers(random, (COLUMNS // columns, blocks), np.float32)
+    args = [a, a_scales, b, b_scales, np.zeros((ROWS, COLUMNS), BF16), *tile]
+    exact_a = a.astype(np.float32) * a_scales.T.repeat(depth, 1)
+    exact_b = b.astype(np.float32) * b_scales.repeat(columns, 0).repeat(depth, 1)
+    grid = (ROWS // rows, COLUMNS // columns)
+    for (found,) in run_everywhere(scaled.block_matmul, grid, args, (4,), target=target, hints={}):
         equal(found, exact_a @ exact_b.T)
 
 

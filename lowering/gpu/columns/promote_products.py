@@ -1,6 +1,7 @@
 """Products of `wgmma` that are multiplied by factors and added to an accumulator are computed in parts of its columns.
 
 before:   %p = wgmma %lhs, %rhs, zeros;  %q = wgmma_wait %p;  %r = mulf %q, %f;  %s = fma %r, %g, %acc
+or:       %p = wgmma promote %lhs, %rhs, zeros;  %r = mulf %p, %f;  %s = fma %r, %g, %acc
 after:    %s = wgmma promote %lhs, %rhs, %acc times [%f, %g]
 
 Only products of as many registers as the largest accumulator of a thread: beside that, registers hold no second one,
@@ -9,13 +10,17 @@ nor all elements of operands that threads convert.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.operations.shape import MathOp
-from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, reached, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import PUT, channel_of_buffer, users_of_slots
@@ -28,11 +33,16 @@ _LEAST_REGISTERS = 128
 
 @dataclass(frozen=True)
 class _Product:
-    """A multiply into zeros, the operations on its result in order, and the factors of all but the wait."""
+    """A multiply into zeros, the operations on its result in order, and the factors of all but the wait.
+
+    Attributes:
+        computing: operations after the multiply that compute factors or the accumulator, in order.
+    """
 
     multiply: WgmmaOp
     users: tuple[ir.Operation, ...]
     factors: tuple[ir.Value, ...]
+    computing: tuple[ir.Operation, ...]
 
 
 def promote_products(kernel: KernelOp, _context: Context) -> None:
@@ -44,21 +54,25 @@ def promote_products(kernel: KernelOp, _context: Context) -> None:
 
 
 def _product(op: WgmmaOp) -> _Product | None:
-    if op.promote or thread_elements(op.result.type) < _LEAST_REGISTERS or not emitter.is_zero(op.accumulator):
+    if len(op.factors) or thread_elements(op.result.type) < _LEAST_REGISTERS or not emitter.is_zero(op.accumulator):
         return None
-    wait = _only_user(op.operation)
-    if wait is None or wait.name != _WAIT or wait.opview.pending:
-        return None
-    users, factors = [wait], list[ir.Value]()
-    while (user := _only_user(users[-1])) is not None and user.name in (_MULTIPLY, _ADD):
-        value, operands = users[-1].results[0], list(user.operands)
+    users, factors, last = list[ir.Operation](), list[ir.Value](), op.operation
+    # The result of a multiply that promotes is complete.
+    if not op.promote:
+        wait = _only_user(last)
+        if wait is None or wait.name != _WAIT or wait.opview.pending:
+            return None
+        users, last = [wait], wait
+    while (user := _only_user(last)) is not None and user.name in (_MULTIPLY, _ADD):
+        value, operands = last.results[0], list(user.operands)
         if value not in operands[:2]:
             return None
         factors.append(operands[1 - operands.index(value)])
         users.append(user)
+        last = user
         if user.name == _ADD:
-            is_ready = all(_precedes(each, op.operation) for each in (*factors, operands[2]))
-            return _Product(op, tuple(users), tuple(factors)) if is_ready and value != operands[2] else None
+            moved = _computing((*factors, operands[2]), op.operation)
+            return None if moved is None else _Product(op, tuple(users), tuple(factors), tuple(moved))
     return None
 
 
@@ -67,17 +81,24 @@ def _only_user(op: ir.Operation) -> ir.Operation | None:
     return users[0] if len(list(op.results[0].uses)) == 1 and users[0].block == op.block else None
 
 
-def _precedes(value: ir.Value, op: ir.Operation) -> bool:
-    """Whether a value that an operation of the same block uses exists before another operation of the block."""
-    owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.block != op.block:
-        return True
+def _computing(values: Sequence[ir.Value], op: ir.Operation) -> list[ir.Operation] | None:
+    """The operations from another one on that compute values, in program order; None if one may not precede it."""
     block = operations_in(op.block)
-    return block.index(owner.operation) < block.index(op)
+    later = block[block.index(op) :]
+    needed = {owner_of(each) for value in values for each in reached(value, partial(_operands_of_results, later))}
+    found = [each for each in later if each in needed]
+    return found if all(interface_of(each.name).is_pure for each in found) else None
+
+
+def _operands_of_results(operations: Sequence[ir.Operation], value: ir.Value) -> Sequence[ir.Value]:
+    owner = owner_of(value)
+    return list(owner.operands) if owner is not None and owner in operations else ()
 
 
 def _promote(product: _Product) -> None:
     op, sum = product.multiply, product.users[-1]
+    for computing in product.computing:
+        computing.move_before(op.operation)
     with ir.InsertionPoint(op.operation), op.location:
         operands = [sum.operands[2], op.lhs, op.rhs, op.metadata, list(product.factors)]
         made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True)
@@ -86,7 +107,8 @@ def _promote(product: _Product) -> None:
     for operand in (op.lhs, op.rhs):
         channel = channel_of_buffer(operand)
         for store in () if channel is None else users_of_slots(channel.channel, (PUT,)):
-            _compute_in_turn(store)
+            if store.name == StoreSharedOp.OPERATION_NAME:
+                _compute_in_turn(store)
     for each in (*reversed(product.users), op.operation):
         each.erase()
 

@@ -1,4 +1,4 @@
-"""The work of integers that are bits of words, and of their conversion to floats (arithmetic/bit_fields.py)."""
+"""The work of integers that are bits of words, and of their conversion to floats (arithmetic/floats_of_bits.py)."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from tilec.lowering.model.step import NO_WORK, Step
 _SHAPES = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ConvertLayoutOp, ReshapeOp, TransposeOp))
 _NUMBERS = (*_SHAPES, IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME, "arith.muli", "arith.constant")
 _CONVERSIONS = ("arith.sitofp", "arith.uitofp")
+_DIFFERENCE = "arith.subf"
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 _WORDS = ("arith.andi", "arith.ori", "arith.xori", *_SHIFTS)
 _SUMS = ("arith.addi", "arith.subi", "arith.xori")
@@ -34,7 +35,7 @@ _BITS = ("arith.andi", *_SUMS, *_SHIFTS, *_QUOTIENTS)
 _EXTENSIONS = ("arith.extsi", "arith.extui")
 _RESIZES = (*_EXTENSIONS, "arith.trunci")
 _LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
-_BYTE_BITS, _BYTES_OF_A_WORD = 8, 4
+_BYTE_BITS, _HALF_BITS, _BYTES_OF_A_WORD = 8, 16, 4
 # A shift of a word, and the mask of the bits that came from the byte beside.
 _OPERATIONS_OF_A_SHIFT = 2
 
@@ -50,6 +51,8 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
     operation, name = op.operation, op.operation.name
     if name in _CONVERSIONS:
         return _conversion(operation, elements, device)
+    if name == _DIFFERENCE and _width(operation.results[0]) == _HALF_BITS:
+        return NO_WORK if all(map(_is_float_of_bits, operation.operands)) else None
     if (name in _RESIZES or _leaves_bits(operation)) and _is_only_converted(operation.results[0]):
         return NO_WORK
     is_word = name in _WORDS and _width(operation.results[0]) == _BYTE_BITS and _is_number(operation.operands[1])
@@ -59,7 +62,10 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
 
 
 def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | None:
-    """Two elements share a permutation, a mask and a sum; bytes need no mask, but the signs of a word are changed."""
+    """Two elements share a permutation, a mask and a sum; bytes need no mask, but the signs of a word are changed.
+
+    Bytes as bf16 have a sum and a product.
+    """
     source, target = op.operands[0], op.results[0].type.element_type
     bits = {_field_bits(value) for value in _sources(source)}
     if None in bits or not bits:
@@ -67,9 +73,19 @@ def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | Non
     is_byte = bits == {_BYTE_BITS}
     if element_bits(target) == 32:
         return Step(alu=elements, fma=elements, joined=elements - elements / device.floats_per_instruction)
-    if is_byte and isinstance(target, ir.F16Type):
-        return Step(alu=elements * (3 if op.name == "arith.sitofp" else 2) / 4, fma=elements / 2)
-    return Step(alu=elements * (3 / 2 if is_byte else 1), fma=elements / 2)
+    if not is_byte:
+        return Step(alu=elements, fma=elements / 2)
+    steps = 1 if isinstance(target, ir.F16Type) else 2
+    return Step(alu=elements * (3 if op.name == "arith.sitofp" else 2) / 4, fma=steps * elements / 2)
+
+
+def _is_float_of_bits(value: ir.Value) -> bool:
+    """Whether a tile has floats of bits of words: the difference of two such tiles takes both off at once."""
+    owners = [owner_of(source) for source in _sources(value)]
+    return all(
+        op is not None and op.name in _CONVERSIONS and None not in map(_field_bits, _sources(op.operands[0]))
+        for op in owners
+    )
 
 
 def _field_bits(value: ir.Value) -> int | None:

@@ -17,10 +17,11 @@ from tilec.dialect.tile_gpu.categories import DECLARATIONS, REGISTER_MULTIPLIES,
 from tilec.dialect.tile_gpu.interface import Executor, interface_of
 from tilec.dialect.tile_gpu.operations.cluster import GatherPartsOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE_ROLES, COPY, COPY_WARPS, KernelOp, ReturnOp, RolesOp
-from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp, WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.operations.shape import MathOp
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
-from tilec.dialect.walk import operations_in, operations_inside, operations_named
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, owner_of, reached
 from tilec.lowering.gpu.channels.crossing_values import (
     CLAIMED,
     Crossing,
@@ -44,12 +45,15 @@ from tilec.lowering.gpu.ir.operation_role import (
     unknown_values,
 )
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
-from tilec.lowering.gpu.ir.tile_size import element_bits
+from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.occupancy import blocks_in_memory
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.remarks import Loss, Remark
 
-_BYTE = 8
+_BYTE, _MANY_ELEMENTS = 8, 128
+# The parts of an SM, each with a quarter of the registers: a warp of two blocks each may have all that it can name.
+_QUARTERS = 4
 _KNOWN_VALUES = "compute it from arguments, program numbers, loop counters and numbers of at least 8 bits"
 
 
@@ -69,6 +73,8 @@ def partition_roles(kernel: KernelOp, context: Context) -> bool:
     """
     operations = operations_inside(kernel)
     if kernel.roles is not None or _exchanges_parts(operations, context) or _fills_registers(operations, context):
+        return False
+    if _leaves_room_whole(kernel, operations, context):
         return False
     known = role_operations(operations_in(kernel.body.blocks[0]))
     roles = roles_of(known)
@@ -135,6 +141,36 @@ def _fills_registers(operations: Sequence[ir.Operation], context: Context) -> bo
         message = "the kernel has one role: products that are added in parts need the registers of a role that loads"
         context.remarks.append(Remark("roles", message, source_location(products[0].location), Loss("roles")))
     return bool(products)
+
+
+def _leaves_room_whole(kernel: KernelOp, operations: Sequence[ir.Operation], context: Context) -> bool:
+    """Whether two blocks of a kernel whose threads convert an operand of `mma.sync` by f32 share an SM, if it is whole.
+
+    Beside the warps of roles that load, a quarter of an SM has a third warp, and each thread 168 registers: ptxas 13.5
+    spills 4 to 120 bytes of weights of 4 bits, 128 elements in a thread. By the model (B200) two blocks of W8A16 by f32
+    (16x128x128) have 95 % of the bandwidth, one has 61 %.
+    """
+    if kernel.warps > _QUARTERS or not any(
+        op.name == MmaSyncOp.OPERATION_NAME and is_repeated(op) for op in operations
+    ):
+        return False
+    stored = [op.operands[0] for op in operations if op.name == StoreSharedOp.OPERATION_NAME]
+    if not any(thread_elements(tile.type) >= _MANY_ELEMENTS and _is_narrowed(tile) for tile in stored):
+        return False
+    size = memory_plan(kernel).bytes_with(scratch_bytes(kernel))
+    return blocks_in_memory(context.target, size, 0) > 1
+
+
+def _is_narrowed(tile: ir.Value) -> bool:
+    """Whether a tile is rounded from f32, and computed from elements of at most a byte, without products."""
+    values = list(reached(tile, lambda value: () if (op := owner_of(value)) is None else _tiles(op.operands)))
+    owners = {op.name for value in values if (op := owner_of(value)) is not None}
+    is_narrow = any(1 < element_bits(value.type.element_type) <= _BYTE for value in values)
+    return is_narrow and "arith.truncf" in owners and owners.isdisjoint(REGISTER_MULTIPLIES)
+
+
+def _tiles(values: Sequence[ir.Value]) -> list[ir.Value]:
+    return [value for value in values if isinstance(value.type, ir.RankedTensorType)]
 
 
 def _erase(operations: Sequence[ir.Operation]) -> None:

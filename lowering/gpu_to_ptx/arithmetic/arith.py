@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
@@ -10,6 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
+from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import difference_of_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
 from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
@@ -145,7 +147,8 @@ def float_binary(lowering: Lowering, operation: ir.Operation) -> None:
     if kind.name == "f64" and name.endswith(".NaN"):
         each(lowering, operation, lambda a, b: _extremum_f64(lowering, function, a, b))
     elif packs(lowering, kind, function, modifiers):
-        elementwise_pairs(lowering, operation, kind, function, modifiers)
+        known = partial(difference_of_bits, lowering, kind) if function == "sub" and kind.bits == 16 else None
+        elementwise_pairs(lowering, operation, kind, function, modifiers, known)
     else:
         each(lowering, operation, instruction(lowering, f"{name}.{kind.suffix} $0, $1, $2;", kind))
 

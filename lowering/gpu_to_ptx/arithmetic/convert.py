@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
-from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import floats_of_bits, record_resized
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_resized
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
+from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import floats_of_bits, record_bounds
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_halves, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
@@ -73,8 +74,9 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     found = floats_of_bits(lowering, source, target, signed, registers)
     if found is not None:
         lowering.set(operation.results[0], found)
-        return
-    each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
+    else:
+        each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
+    record_bounds(lowering, source, signed, registers, lowering.get(operation.results[0]))
 
 
 def _at_least_zero(target: PtxElement, value: float) -> float:

@@ -14,6 +14,7 @@ from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import (
     metadata_registers,
     rhs_side,
 )
+from tilec.lowering.gpu_to_ptx.memory.fences import SCHEDULE_BARRIER
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
@@ -49,6 +50,9 @@ def _wgmma(lowering: Lowering, operation: ir.Operation) -> None:
     done: list[ir.Value] = []
     for block in range(blocks):
         part, side = slice(block * size, (block + 1) * size), sides.block(lowering, block, blocks)
+        if block and factors:
+            # ptxas 13.5 starts sums of the second block while those of the first are multiplied, and spills 304 bytes.
+            lowering.b.execute(SCHEDULE_BARRIER)
         if op.promote:
             done += _promoted(lowering, op, cells[part], side, [factor[part] for factor in factors])
         else:
@@ -70,19 +74,24 @@ def _accumulated(lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: 
 def _promoted(
     lowering: Lowering, op: WgmmaOp, cells: list[ir.Value], sides: Sides, factors: list[list[ir.Value]]
 ) -> list[ir.Value]:
-    """Adds sums to the accumulator of a block of rows: of PROMOTED_ELEMENTS products, or all products times factors."""
+    """Adds sums to the accumulator of a block of rows: of PROMOTED_ELEMENTS products, or all products times factors.
+
+    All products of 8-bit floats are the sum in f32 of such sums.
+    """
     columns = columns_of_group(lowering, op)
     is_small = len(lowering.get(op.accumulator)) <= _SMALL_ACCUMULATOR_REGISTERS and lowering.warps <= _FEW_WARPS
     size = min(columns, _PROMOTED_COLUMNS if is_small else _FEWER_PROMOTED_COLUMNS)
-    steps = sides.steps if factors else PROMOTED_ELEMENTS // sides.step_elements
+    is_short = element_type(op.kind).mma_kind == "f8f6f4"
+    steps = PROMOTED_ELEMENTS // sides.step_elements if is_short else sides.steps
     done: list[ir.Value] = []
     for column in range(0, columns, size):
         registers = slice(column // 2, (column + size) // 2)
         own, part = cells[registers], sides.from_column(lowering, column)
+        summed = [lowering.constant(ELEMENTS["f32"], 0.0)] * len(own) if is_short and factors else own
         for first in range(0, sides.steps, steps):
-            summed = _short_sum(lowering, op, size, part, range(first, min(first + steps, sides.steps)))
-            own = _added(lowering, own, summed, [factor[registers] for factor in factors])
-        done += own
+            short = _short_sum(lowering, op, size, part, range(first, min(first + steps, sides.steps)))
+            summed = _added(lowering, summed, short, []) if is_short else short
+        done += _added(lowering, own, summed, [factor[registers] for factor in factors]) if factors else summed
     return done
 
 

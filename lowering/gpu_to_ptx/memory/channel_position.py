@@ -13,7 +13,10 @@ from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, SlotAddress
+
+# A ring whose slots are 0 and 1: the other one is next, and the phase changes after slot 1.
+_TWO_SLOTS = 2
 
 
 def party_of(operation: ir.Operation) -> Party:
@@ -79,6 +82,10 @@ def advance(lowering: Lowering, channel: ChannelPlan, party: Party, *, first_rou
     if first_round and slot is not None:
         _set(lowering, key, "slot", b.compute("add.s32 $0, $1, 1;", b.i32, slot))
         return
+    if slot is not None and channel.stages == _TWO_SLOTS:
+        _set(lowering, key, "slot", b.compute("xor.b32 $0, $1, 1;", b.i32, slot))
+        _set(lowering, key, "phase", b.compute("xor.b32 $0, $1, $2;", b.i32, phase, slot))
+        return
     flipped = b.compute("xor.b32 $0, $1, 1;", b.i32, phase)
     if slot is None:
         _set(lowering, key, "phase", flipped)
@@ -139,7 +146,11 @@ def next_released(lowering: Lowering, channel: ChannelPlan, party: Party) -> ir.
     """The empty barrier of the slot that a consumer releases next, which advances its count of releases."""
     key = _key(channel, party)
     (slot,) = lowering.state[f"{key}.released"]
-    _set(lowering, key, "released", _following(lowering, channel, slot)[0])
+    if channel.stages == _TWO_SLOTS:
+        following = lowering.b.compute("xor.b32 $0, $1, 1;", lowering.b.i32, slot)
+    else:
+        following, _ = _following(lowering, channel, slot)
+    _set(lowering, key, "released", following)
     return _barrier(lowering, channel.empty, slot)
 
 
@@ -181,11 +192,15 @@ def slot_address(lowering: Lowering, channel: ChannelPlan, buffer: int, party: P
     """The shared or tensor memory address of a buffer of the party's slot."""
     slot = slot_and_phase(lowering, channel, party)[0] if channel.stages > 1 else None
     offset = channel.offsets[buffer]
-    if channel.buffers[buffer].memory == SHARED:
+    is_shared = channel.buffers[buffer].memory == SHARED
+    if is_shared:
         base, step = lowering.shared_address(offset), channel.slot_bytes
     else:
         assert lowering.tensor_base is not None
         base, step = lowering.plus(lowering.tensor_base, offset), channel.slot_columns
     if slot is None:
         return base
-    return lowering.b.compute(f"mad.lo.s32 $0, $1, {step}, $2;", lowering.b.i32, slot, base)
+    address = lowering.b.compute(f"mad.lo.s32 $0, $1, {step}, $2;", lowering.b.i32, slot, base)
+    if is_shared:
+        lowering.slot_addresses[address] = SlotAddress(base, slot, step)
+    return address

@@ -15,13 +15,14 @@ from tilec.lowering.gpu_to_ptx.memory.channel import AFTER_SYNC, BEFORE_SYNC, FE
 from tilec.lowering.gpu_to_ptx.registers.elements import element_named
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 
+# No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
+SCHEDULE_BARRIER = "pmevent.mask 0;"
 # The operations that are one instruction without operands.
 _INSTRUCTIONS = {
     # PTX ISA 9.7.13.4: TMA reads through the async proxy, the acquire orders accesses of the generic one.
     FenceAcquiredOp.OPERATION_NAME: "fence.proxy.async.global;",
     FenceAliasOp.OPERATION_NAME: "fence.proxy.alias;",
-    # No event of the performance monitor: ptxas 13.0 and 13.5 move nothing over it.
-    ScheduleBarrierOp.OPERATION_NAME: "pmevent.mask 0;",
+    ScheduleBarrierOp.OPERATION_NAME: SCHEDULE_BARRIER,
 }
 
 

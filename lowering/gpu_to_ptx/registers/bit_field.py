@@ -1,4 +1,4 @@
-"""The bits of a word that an integer is."""
+"""The bits of a word that an integer is, and a pair of floats of such integers."""
 
 from __future__ import annotations
 
@@ -38,3 +38,20 @@ class BitField:
     def bounds(self) -> tuple[int, int]:
         """The least and the largest number, without zeros below the bits."""
         return self.added - self.sign, self.added + self.mask - self.sign
+
+
+@dataclass(frozen=True)
+class FloatsOfBits:
+    """A pair of 16-bit floats of integers: number * factor / unit - taken.
+
+    Attributes:
+        number: the register of two floats whose significands have the bits.
+        factor: the factor of both.
+        taken: what each integer is less than its bits, with the hidden bit of the significand.
+        unit: the power of two by which the product is divided, as the factor alone is too small.
+    """
+
+    number: ir.Value
+    factor: float
+    taken: tuple[float, float]
+    unit: float

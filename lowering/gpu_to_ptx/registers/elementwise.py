@@ -19,6 +19,8 @@ Step = Callable[..., ir.Value]
 Pair = tuple[ir.Value, ir.Value]
 # The registers of an element in each operand.
 Column = tuple[ir.Value, ...]
+# The result of pairs of registers, and of the registers that hold these pairs; None where it is not known.
+KnownPair = Callable[[Sequence[Column], Sequence[ir.Value]], ir.Value | None]
 # The functions that have a packed form.
 _PACKED = ("add", "sub", "mul", "fma")
 _HALVES = ("f16", "bf16")
@@ -69,17 +71,30 @@ def packs(lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str])
 
 
 def elementwise_pairs(
-    lowering: Lowering, operation: ir.Operation, kind: PtxElement, name: str, modifiers: list[str]
+    lowering: Lowering,
+    operation: ir.Operation,
+    kind: PtxElement,
+    name: str,
+    modifiers: list[str],
+    known: KnownPair | None = None,
 ) -> None:
-    """result register i = name(operand registers i), for two distinct columns of registers at a time."""
+    """result register i = name(operand registers i), for two distinct columns of registers at a time.
+
+    `known` computes a pair of 16-bit floats from the registers of both operands in another way, where it can.
+    """
     if kind.name in _HALVES:
-        each_distinct(lowering, operation, lambda columns: in_halves(lowering, kind, name, modifiers, columns))
+        each_distinct(lowering, operation, lambda columns: in_halves(lowering, kind, name, modifiers, columns, known))
     else:
         each_distinct(lowering, operation, lambda columns: in_pairs(lowering, name, modifiers, columns))
 
 
 def in_halves(
-    lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str], columns: list[Column]
+    lowering: Lowering,
+    kind: PtxElement,
+    name: str,
+    modifiers: list[str],
+    columns: list[Column],
+    known: KnownPair | None = None,
 ) -> list[ir.Value]:
     """The function of 16-bit floats; of two columns at once if each operand is a register with both, or one element."""
     function, found = ".".join((name, *modifiers)), list[ir.Value]()
@@ -88,7 +103,9 @@ def in_halves(
         pairs = list(zip(*columns[:2], strict=True)) if len(columns) > 1 else []
         if pairs and all(pair in lowering.packed or pair[0] == pair[1] for pair in pairs):
             packed = [lowering.once(("both", *pair), partial(joined, lowering, *pair)) for pair in pairs]
-            result = lowering.compute(f"{function}.{kind.name}x2 {text}", "i32", *packed)
+            result = known(pairs, packed) if known is not None else None
+            if result is None:
+                result = lowering.compute(f"{function}.{kind.name}x2 {text}", "i32", *packed)
             found, columns = [*found, *halves_of(lowering, result)], columns[2:]
         else:
             result = lowering.compute(f"{function}.{kind.suffix} {text}", kind.register, *columns[0])

@@ -19,7 +19,7 @@ from tilec.dialect.tile_gpu.operations.reduce import YieldOp
 from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
-from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField
+from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField, FloatsOfBits
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
@@ -71,6 +71,15 @@ class MaskBit:
     bit: int
 
 
+@dataclass(frozen=True)
+class SlotAddress:
+    """The parts of the address base + number * step of a slot of a ring in shared memory."""
+
+    base: ir.Value
+    number: ir.Value
+    step: int
+
+
 Rule = Callable[["Lowering", ir.Operation], None]
 # The lowering of each operation of the tile_gpu level, by operation name.
 RULES: RuleTable[str, Rule] = RuleTable("lowered")
@@ -94,6 +103,9 @@ class Lowering:
         packed: The register of 32 or 64 bits from which the halves (low, high) were extracted.
         bytes_of_words: The register of 32 bits from which an element was extracted, and the number of its byte.
         bit_fields: The bits of a register of 32 bits that an integer is, if they are not a byte of `bytes_of_words`.
+        floats_of_bits: How registers of two 16-bit floats of integers were computed from bits of words.
+        integer_bounds: The least and the largest integer that a float is.
+        slot_addresses: The parts of addresses of slots of rings in shared memory.
         sums: The halves of results of pairs of f32 other than products.
         packed_bytes: The register of the byte from which elements of less than a byte were extracted.
         state: Registers that operations update, by name; loops and branches carry them.
@@ -135,6 +147,9 @@ class Lowering:
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
         self.bytes_of_words: dict[ir.Value, tuple[ir.Value, int]] = {}
         self.bit_fields: dict[ir.Value, BitField] = {}
+        self.floats_of_bits: dict[ir.Value, FloatsOfBits] = {}
+        self.integer_bounds: dict[ir.Value, tuple[int, int]] = {}
+        self.slot_addresses: dict[ir.Value, SlotAddress] = {}
         self.sums: set[ir.Value] = set()
         self.positions: dict[ir.Value, Position] = {}
         self.mask_bits: dict[ir.Value, MaskBit] = {}

@@ -10,7 +10,7 @@ from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 
-_ADDRESS_MASK = 0x3FFFF
+_ADDRESS_MASK, _LOW_HALF = 0x3FFFF, 0xFFFFFFFF
 # The number of rows after which a swizzle pattern repeats (PTX ISA 5.5.7).
 _PATTERN_ROWS = {"none": 8, "32B": 8, "64B": 8, "128B": 8, "128B_atom_32B": 4}
 
@@ -70,12 +70,25 @@ class MatrixOperand:
 
 
 def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat) -> ir.Value:
-    """The descriptor of a buffer; `moved` offsets its start address."""
+    """The descriptor of a buffer; `moved` offsets its start address.
+
+    That of a slot of a ring is the descriptor of the first slot, which ptxas computes once, with its offset.
+    """
+    b, bits = lowering.b, operand.constant_bits(format)
+    slot = lowering.slot_addresses.get(address)
+    if slot is not None:
+        low = b.compute(f"or.b32 $0, $1, {bits & _LOW_HALF:#x};", b.i32, _encoded(lowering, slot.base))
+        low = b.compute(f"mad.lo.s32 $0, $1, {slot.step >> 4}, $2;", b.i32, slot.number, low)
+        return b.compute(f"mov.b64 $0, {{$1, {bits >> 32:#x}}};", b.i64, low)
+    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, _encoded(lowering, address))
+    return b.compute(f"or.b64 $0, $1, 0x{bits:016x};", b.i64, wide)
+
+
+def _encoded(lowering: Lowering, address: ir.Value) -> ir.Value:
+    """The bits of an address in a descriptor (PTX ISA 9.7.15.5.1)."""
     b = lowering.b
     masked = b.compute(f"and.b32 $0, $1, {_ADDRESS_MASK};", b.i32, address)
-    start = b.compute("shr.u32 $0, $1, 4;", b.i32, masked)
-    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, start)
-    return b.compute(f"or.b64 $0, $1, 0x{operand.constant_bits(format):016x};", b.i64, wide)
+    return b.compute("shr.u32 $0, $1, 4;", b.i32, masked)
 
 
 def moved(lowering: Lowering, start: ir.Value, offset: int) -> ir.Value:
