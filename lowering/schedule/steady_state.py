@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import floordiv
 
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, ring_arcs
 from tilec.lowering.schedule.costs import MEMORY_UNITS
@@ -24,6 +23,8 @@ ITERATIONS = 96
 _MEASURED = 1 / 3
 # The state is steady if operations repeat for this number of iterations, and for as many as a dependence crosses.
 _LEAST_REPEATED = 4
+# Rings of two slots alternate between two intervals.
+_PERIODS = (1, 2)
 # Clocks are sums of quotients.
 _ERROR = 1e-6
 
@@ -85,6 +86,29 @@ class _Running:
 
 
 @dataclass
+class _Repeats:
+    """The newest iterations that take as long as those a period before them, with all of their operations.
+
+    Attributes:
+        period: the iterations of a period.
+        interval: the clocks of the newest iteration, as the mean of a period.
+        repeated: the number of iterations.
+    """
+
+    period: int
+    interval: float = 0.0
+    repeated: int = 0
+
+    def count(self, start: Sequence[Mapping[int, float]], number: int) -> int:
+        """The iterations up to `number`, the iteration after the one that was counted before."""
+        before = number - self.period
+        intervals = [(starts[number] - starts.get(before, -math.inf)) / self.period for starts in start]
+        is_repeated = max(*intervals, self.interval) - min(*intervals, self.interval) < _ERROR
+        self.repeated, self.interval = self.repeated + 1 if is_repeated else 0, intervals[0]
+        return self.repeated
+
+
+@dataclass
 class _Execution:
     """The starts of operations so far.
 
@@ -102,7 +126,7 @@ class _Execution:
         running: the operations that the threads of roles execute.
         slowed: the ratios by which operations that threads execute together take longer, by role.
         clock: now.
-        interval: the clocks between the newest iterations.
+        interval: the clocks between iterations, if all operations repeat.
         last: the iteration from which on all operations repeat at the interval; None if that is not known.
     """
 
@@ -125,41 +149,43 @@ class _Execution:
         """Executes all iterations, or until all roles wait, or until all operations repeat at the same interval."""
         self.issued = [0] * len(self.members)
         distances = (distance for step in self.steps for _, distance, _, _ in step.sources)
-        wanted, repeated = _LEAST_REPEATED + max(distances, default=0), 0
+        wanted = _LEAST_REPEATED + max(distances, default=0)
+        repeats = {period: _Repeats(period) for period in _PERIODS}
         number = max(step.ahead for step in self.steps)
+        # The role that has issued the fewest iterations, as far as known.
+        slowest, lengths = 0, list(map(len, self.members))
         while (later := self._issue_all()) or self.running:
             self._advance(later)
             # Threads may still execute the newest operation of a role.
-            started = min(map(floordiv, self.issued, map(len, self.members))) - 2
-            while number < started:
+            while self.issued[slowest] >= (number + 3) * lengths[slowest]:
+                slowest = min(range(len(lengths)), key=lambda role: self.issued[role] // lengths[role])
+                if self.issued[slowest] < (number + 3) * lengths[slowest]:
+                    break
                 number += 1
-                intervals = [starts[number] - starts[number - 1] for starts in self.start]
-                is_repeated = max(*intervals, self.interval) - min(*intervals, self.interval) < _ERROR
-                repeated, self.interval = repeated + 1 if is_repeated else 0, intervals[0]
-                if repeated == wanted:
-                    self.last = number
-                    return
+                for each in repeats.values():
+                    if each.count(self.start, number) == wanted:
+                        self.interval, self.last = each.interval, number
+                        return
 
     def _issue_all(self) -> list[float]:
         """Issues the operations that can start now; returns the clocks at which the next operations can start."""
-        ready, running, awaited = self.ready, self.running, self.awaited
-        roles = range(len(self.members))
+        ready, running, awaited, start = self.ready, self.running, self.awaited, self.start
+        idle = [role for role in range(len(self.members)) if role not in ready and role not in running]
+        latest = self.clock + _ERROR
         while True:
-            for role in roles:
-                if role in ready or role in running:
-                    continue
+            for role in idle:
                 if role in awaited:
                     source, iteration = awaited[role]
-                    if iteration not in self.start[source]:
+                    if iteration not in start[source]:
                         continue
                     del awaited[role]
                 self._prepare(role)
-            latest = self.clock + _ERROR
-            now = [role for role in roles if role in ready and ready[role][0] <= latest]
+            now = [role for role, (clock, _, _) in ready.items() if clock <= latest]
             if not now:
                 return [clock for clock, _, _ in ready.values()]
-            for role in now:
+            for role in sorted(now):
                 self._issue(role)
+            idle = [role for role in {*idle, *now} if role not in ready and role not in running]
 
     def _prepare(self, role: int) -> None:
         """Notes when the next operation of a role can start, unless it waits for one that has not, or none is left."""
@@ -183,33 +209,37 @@ class _Execution:
 
     def _issue(self, role: int) -> None:
         _, number, iteration = self.ready.pop(role)
-        step = self.steps[number]
+        step, unit_free = self.steps[number], self.unit_free
         self.issued[role] += 1
-        start = self.clock
+        start = clock = self.clock
         for unit in step.queues:
-            start = max(start, self.unit_free[unit])
+            if unit_free[unit] > start:
+                start = unit_free[unit]
         for unit, clocks in step.uses:
             # Operations that threads execute at the same time delay the asynchronous operations after them.
-            self.unit_free[unit] = max(start, self.unit_free[unit]) + clocks
+            free = unit_free[unit]
+            unit_free[unit] = (free if free > start else start) + clocks
         if step.is_asynchronous:
             self.start[number][iteration] = start
-            self.free[role] = self.clock + step.duration
+            self.free[role] = clock + step.duration
         else:
-            self.running[role] = _Running(number, iteration, step.duration, start - self.clock)
+            self.running[role] = _Running(number, iteration, step.duration, start - clock)
 
     def _advance(self, later: list[float]) -> None:
         """Executes until an operation ends, or one can start at one of the clocks."""
-        slowed = self._slowed()
-        ends = [self.clock + running.left * slowed[role] for role, running in self.running.items()]
-        following = min(later + ends)
-        for role, running in list(self.running.items()):
-            running.left -= (following - self.clock) / slowed[role]
+        clock, slowed = self.clock, self._slowed()
+        ends = [clock + running.left * slowed[role] for role, running in self.running.items()]
+        self.clock = following = min(later + ends)
+        ended = []
+        for role, running in self.running.items():
+            running.left -= (following - clock) / slowed[role]
             if running.left <= _ERROR:
                 duration = self.steps[running.number].duration
                 self.start[running.number][running.iteration] = following - duration + running.delay
                 self.free[role] = following
-                del self.running[role]
-        self.clock = following
+                ended.append(role)
+        for role in ended:
+            del self.running[role]
 
     def _slowed(self) -> dict[int, float]:
         """The ratio by which the operation of each role takes longer."""
