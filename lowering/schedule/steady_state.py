@@ -68,7 +68,7 @@ def _step(operation: Operation, number: int, ahead: Sequence[int], arcs: Sequenc
     )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Running:
     """An operation that threads of a role execute.
 
@@ -120,9 +120,10 @@ class _Execution:
         free: when each role is free.
         unit_free: when each unit has executed all asynchronous operations.
         issued: the number of operations that each role has issued.
-        ready: the next operations that wait only for started ones, by role: when they can start, the number of
-            the operation and its iteration.
-        awaited: the first operation that the next one of a role waits for, by role, and its iteration.
+        ready: when the next operations that wait only for started ones can start, by role.
+        following: the number of the next operation of each role in `ready`, and its iteration.
+        idle: the roles whose next operation is to be looked at.
+        waiting: the roles whose next operation waits for another one, by the number of this one and its iteration.
         running: the operations that the threads of roles execute.
         slowed: the ratios by which operations that threads execute together take longer, by role.
         clock: now.
@@ -137,8 +138,10 @@ class _Execution:
     free: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     issued: list[int] = field(default_factory=list)
-    ready: dict[int, tuple[float, int, int]] = field(default_factory=dict)
-    awaited: dict[int, tuple[int, int]] = field(default_factory=dict)
+    ready: dict[int, float] = field(default_factory=dict)
+    following: dict[int, tuple[int, int]] = field(default_factory=dict)
+    idle: list[int] = field(default_factory=list)
+    waiting: defaultdict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
     running: dict[int, _Running] = field(default_factory=dict)
     slowed: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)
     clock: float = 0.0
@@ -147,7 +150,7 @@ class _Execution:
 
     def run(self) -> None:
         """Executes all iterations, or until all roles wait, or until all operations repeat at the same interval."""
-        self.issued = [0] * len(self.members)
+        self.issued, self.idle = [0] * len(self.members), list(range(len(self.members)))
         distances = (distance for step in self.steps for _, distance, _, _ in step.sources)
         wanted = _LEAST_REPEATED + max(distances, default=0)
         repeats = {period: _Repeats(period) for period in _PERIODS}
@@ -169,31 +172,22 @@ class _Execution:
 
     def _issue_all(self) -> list[float]:
         """Issues the operations that can start now; returns the clocks at which the next operations can start."""
-        ready, running, awaited, start = self.ready, self.running, self.awaited, self.start
-        idle = [role for role in range(len(self.members)) if role not in ready and role not in running]
-        latest = self.clock + _ERROR
+        ready, idle, latest = self.ready, self.idle, self.clock + _ERROR
         while True:
-            for role in idle:
-                if role in awaited:
-                    source, iteration = awaited[role]
-                    if iteration not in start[source]:
-                        continue
-                    del awaited[role]
-                self._prepare(role)
-            now = [role for role, (clock, _, _) in ready.items() if clock <= latest]
-            if not now:
-                return [clock for clock, _, _ in ready.values()]
-            for role in sorted(now):
+            while idle:
+                self._prepare(idle.pop())
+            if not ready or min(ready.values()) > latest:
+                return list(ready.values())
+            for role in sorted([role for role, clock in ready.items() if clock <= latest]):
                 self._issue(role)
-            idle = [role for role in {*idle, *now} if role not in ready and role not in running]
 
     def _prepare(self, role: int) -> None:
         """Notes when the next operation of a role can start, unless it waits for one that has not, or none is left."""
         iteration, position = divmod(self.issued[role], len(self.members[role]))
         if iteration == self.iterations:
             return
-        number = self.members[role][position]
-        step, start = self.steps[number], self.start
+        number, start = self.members[role][position], self.start
+        step = self.steps[number]
         iteration += step.ahead
         clock = self.free[role]
         for source, distance, latency, first in step.sources:
@@ -201,14 +195,21 @@ class _Execution:
             if before >= first:
                 started = start[source].get(before)
                 if started is None:
-                    self.awaited[role] = source, before
+                    self.waiting[source, before].append(role)
                     return
                 if started + latency > clock:
                     clock = started + latency
-        self.ready[role] = clock, number, iteration
+        self.ready[role], self.following[role] = clock, (number, iteration)
+
+    def _note_start(self, number: int, iteration: int, clock: float) -> None:
+        """Notes the start of an operation, for which roles may wait."""
+        self.start[number][iteration] = clock
+        if (number, iteration) in self.waiting:
+            self.idle += self.waiting.pop((number, iteration))
 
     def _issue(self, role: int) -> None:
-        _, number, iteration = self.ready.pop(role)
+        del self.ready[role]
+        number, iteration = self.following[role]
         step, unit_free = self.steps[number], self.unit_free
         self.issued[role] += 1
         start = clock = self.clock
@@ -220,34 +221,31 @@ class _Execution:
             free = unit_free[unit]
             unit_free[unit] = (free if free > start else start) + clocks
         if step.is_asynchronous:
-            self.start[number][iteration] = start
             self.free[role] = clock + step.duration
+            self.idle.append(role)
+            self._note_start(number, iteration, start)
         else:
             self.running[role] = _Running(number, iteration, step.duration, start - clock)
 
     def _advance(self, later: list[float]) -> None:
         """Executes until an operation ends, or one can start at one of the clocks."""
-        clock, slowed = self.clock, self._slowed()
-        ends = [clock + running.left * slowed[role] for role, running in self.running.items()]
-        self.clock = following = min(later + ends)
-        ended = []
-        for role, running in self.running.items():
-            running.left -= (following - clock) / slowed[role]
-            if running.left <= _ERROR:
-                duration = self.steps[running.number].duration
-                self.start[running.number][running.iteration] = following - duration + running.delay
-                self.free[role] = following
-                ended.append(role)
-        for role in ended:
-            del self.running[role]
-
-    def _slowed(self) -> dict[int, float]:
-        """The ratio by which the operation of each role takes longer."""
+        clock, running = self.clock, self.running
         # In the order in which the roles have started: another order of a sum would round in another way.
-        together = tuple([(role, running.number) for role, running in self.running.items()])
-        if together not in self.slowed:
-            self.slowed[together] = self._ratios(together)
-        return self.slowed[together]
+        together = tuple([(role, each.number) for role, each in running.items()])
+        slowed = self.slowed.get(together)
+        if slowed is None:
+            slowed = self.slowed[together] = self._ratios(together)
+        for role, each in running.items():
+            later.append(clock + each.left * slowed[role])
+        self.clock = following = min(later)
+        for role, number in together:
+            each = running[role]
+            each.left -= (following - clock) / slowed[role]
+            if each.left <= _ERROR:
+                del running[role]
+                self.free[role] = following
+                self.idle.append(role)
+                self._note_start(number, each.iteration, following - self.steps[number].duration + each.delay)
 
     def _ratios(self, together: tuple[tuple[int, int], ...]) -> dict[int, float]:
         steps = {role: self.steps[number] for role, number in together}
