@@ -215,6 +215,12 @@ def interval_cycles(
     return max(*measured, *_unit_cycles(roles))
 
 
+def least_cycles(roles: Sequence[Sequence[Action]]) -> float:
+    """A lower bound of the cycles between two iterations, with channels of any number of slots: no role waits."""
+    busy = (sum(action.cycles for action in actions if isinstance(action, Busy)) for actions in roles)
+    return max(*busy, *_unit_cycles(roles))
+
+
 def _unit_cycles(roles: Sequence[Sequence[Action]]) -> tuple[float, float]:
     """The cycles of an iteration on the tensor pipe and on the port of loads, of which deep rings measure too few."""
     actions = [action for role in roles for action in role]
