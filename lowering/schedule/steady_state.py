@@ -102,9 +102,13 @@ class _Repeats:
     def count(self, start: Sequence[Mapping[int, float]], number: int) -> int:
         """The iterations up to `number`, the iteration after the one that was counted before."""
         before = number - self.period
-        intervals = [(starts[number] - starts.get(before, -math.inf)) / self.period for starts in start]
-        is_repeated = max(*intervals, self.interval) - min(*intervals, self.interval) < _ERROR
-        self.repeated, self.interval = self.repeated + 1 if is_repeated else 0, intervals[0]
+        first, last = start[0][number], self.interval
+        self.interval = (first - start[0].get(before, -math.inf)) / self.period
+        is_repeated = abs(self.interval - last) < _ERROR
+        if is_repeated:
+            intervals = [(starts[number] - starts.get(before, -math.inf)) / self.period for starts in start]
+            is_repeated = max(*intervals, last) - min(*intervals, last) < _ERROR
+        self.repeated = self.repeated + 1 if is_repeated else 0
         return self.repeated
 
 
