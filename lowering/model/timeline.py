@@ -125,9 +125,7 @@ class _Machine:
             )
             for each in actions
         ]
-        taken = [
-            self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers
-        ]
+        taken = [self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers]
         loaded: dict[str, float] = {}
         for _ in range(self.iterations):
             for cycles, times, wait, action in steps:
