@@ -34,7 +34,7 @@ class Plans:
         operation, version = classes_by_opcode().get(opcode), self.attributes.version
         if operation is None:
             cursor.fail(f"unknown opcode {opcode}", at)
-        found = layout(operation, version)
+        found = layout(operation, version)  # type: ignore[arg-type]
         name = operation.spelled_name.removeprefix("cuda_tile.")
         if found.since > version:
             needed = f"needs Tile IR {found.since} or newer, but the file is of {version}"
