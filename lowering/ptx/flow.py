@@ -155,23 +155,19 @@ def liveness(program: Program, flow: Flow) -> Liveness:
     """Liveness of a program in SSA form; values passed by a branch are used at the end of its block."""
     count, blocks = len(program.classes), program.blocks
     found = Liveness([-1] * count, [_AT_START] * count, [{} for _ in blocks], [set() for _ in blocks])
-    defined = [set[int]() for _ in blocks]
     for number in flow.order:
-        defined[number] = _read_block(program, number, found)
-    _propagate(flow, found, defined)
+        _read_block(program, number, found)
+    _propagate(flow, found)
     return found
 
 
-def _read_block(program: Program, number: int, found: Liveness) -> set[int]:
-    """Notes the definitions and the uses of a block; returns the values that it defines."""
+def _read_block(program: Program, number: int, found: Liveness) -> None:
     block, last = program.blocks[number], found.last_use[number]
     blocks, positions = found.block, found.position
-    defined = set(block.arguments)
     for argument in block.arguments:
-        blocks[argument] = number
+        found.block[argument] = number
     for position, instruction in enumerate(block.instructions):
         last.update(dict.fromkeys(instruction.operands, position))
-        defined.update(instruction.results)
         for result in instruction.results:
             blocks[result], positions[result] = number, position
         if instruction.tied:
@@ -184,17 +180,19 @@ def _read_block(program: Program, number: int, found: Liveness) -> set[int]:
     if block.end.condition is not None:
         last[block.end.condition] = end
     found.used.update(last)
-    return defined
 
 
-def _propagate(flow: Flow, found: Liveness, defined: list[set[int]]) -> None:
-    """Passes what is live at the start of blocks on to their predecessors, until nothing is new."""
-    waiting = [(number, found.last_use[number].keys() - defined[number]) for number in flow.order]
-    while waiting:
-        number, values = waiting.pop()
-        for predecessor in flow.predecessors[number]:
-            added = values - found.live_out[predecessor]
-            found.live_out[predecessor] |= added
-            passed = added - defined[predecessor]
-            if passed:
-                waiting.append((predecessor, passed))
+def _propagate(flow: Flow, found: Liveness) -> None:
+    """Walks from each use back to the definition; the time is linear in the size of the result."""
+    blocks, live_out, predecessors = found.block, found.live_out, flow.predecessors
+    for number in flow.order:
+        for value in found.last_use[number]:
+            defined = blocks[value]
+            stack = [number] if defined != number else []
+            while stack:
+                for predecessor in predecessors[stack.pop()]:
+                    live = live_out[predecessor]
+                    if value not in live:
+                        live.add(value)
+                        if predecessor != defined:
+                            stack.append(predecessor)
