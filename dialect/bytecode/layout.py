@@ -43,10 +43,9 @@ class OperationLayout:
 
 
 @functools.cache
-def layouts(version: Version) -> dict[int, OperationLayout]:
-    """The layouts of the operations in a version, by opcode."""
-    found = (layout(cls, version) for cls in OPERATIONS.values() if cls.opcode is not None)  # type: ignore[arg-type]
-    return {each.opcode: each for each in found if each.since <= version}
+def classes_by_opcode() -> dict[int, type[Operation]]:
+    """The classes of the operations in bytecode."""
+    return {cls.opcode: cls for cls in OPERATIONS.values() if cls.opcode is not None}
 
 
 @functools.cache

@@ -142,6 +142,7 @@ _OURS = ("cuda_tile.", "tilex.", "ptx.")
 
 
 @cache
+@cache
 def interface_of(name: str) -> Interface:
     """The record of an operation by its full name; raises UnsupportedError for one of tilec without a record."""
     found = getattr(OPERATIONS.get(name), "interface", None) if name.startswith(PREFIX) else None

@@ -35,9 +35,12 @@ class LinearLayout:
             raise ValueError(f"extents must be powers of two, got {self.shape}")
         if len(self.lane) != LANE_BITS:
             raise ValueError(f"expected {LANE_BITS} lane bases, got {len(self.lane)}")
-        for basis in self.register + self.lane + self.warp:
-            if len(basis) != len(self.shape) or any(not 0 <= c < e for c, e in zip(basis, self.shape, strict=True)):
-                raise ValueError(f"basis {basis} lies outside shape {self.shape}")
+        bases, rank = self.register + self.lane + self.warp, len(self.shape)
+        # By dimension, because to look at each basis takes several times as long.
+        if set(map(len, bases)) == {rank} and all(map(_are_below, zip(*bases, strict=True), self.shape)):
+            return
+        basis = next(basis for basis in bases if len(basis) != rank or not all(map(_is_below, basis, self.shape)))
+        raise ValueError(f"basis {basis} lies outside shape {self.shape}")
 
     def __str__(self) -> str:
         return self._text
@@ -207,6 +210,14 @@ def _bases(text: str) -> tuple[Basis, ...]:
     if text == "none":
         return ()
     return tuple(tuple(int(c) for c in basis.split(",") if c) for basis in text[1:-1].split(")("))
+
+
+def _are_below(coordinates: Sequence[int], extent: int) -> bool:
+    return 0 <= min(coordinates) and max(coordinates) < extent
+
+
+def _is_below(coordinate: int, extent: int) -> bool:
+    return 0 <= coordinate < extent
 
 
 def _spell(bases: tuple[Basis, ...]) -> str:

@@ -125,9 +125,7 @@ class _Machine:
             )
             for each in actions
         ]
-        taken = [
-            self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers
-        ]
+        taken = [self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers]
         loaded: dict[str, float] = {}
         for _ in range(self.iterations):
             for cycles, times, wait, action in steps:
@@ -213,6 +211,12 @@ def interval_cycles(
             break
     measured = ((ends[_ITERATIONS - 1] - ends[_ITERATIONS - 1 - _MEASURED]) / _MEASURED for ends in times.values())
     return max(*measured, *_unit_cycles(roles))
+
+
+def least_cycles(roles: Sequence[Sequence[Action]]) -> float:
+    """A lower bound of the cycles between two iterations, with channels of any number of slots: no role waits."""
+    busy = (sum(action.cycles for action in actions if isinstance(action, Busy)) for actions in roles)
+    return max(*busy, *_unit_cycles(roles))
 
 
 def _unit_cycles(roles: Sequence[Sequence[Action]]) -> tuple[float, float]:

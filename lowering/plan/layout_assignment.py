@@ -31,7 +31,7 @@ CONVERTED_ELEMENTS = 8
 
 def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapping[ir.Operation, int]) -> Layouts:
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
-    operations = list(operations_below(entry))
+    operations = [op for op in operations_below(entry) if _has_tiles(op.operation)]
     repeated = {op.operation for op in operations if _is_repeated_load(op, plan)}
     if plan.multiplies:
         # Beside multiplies, only factors of an operand that threads convert: accumulators need the registers.
@@ -41,6 +41,11 @@ def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapp
     of_threads = (op for op in repeated if op.results[0] not in plan.loads)
     large = {op for op in of_threads if len(set(layouts[op.results[0]].representatives)) > most}
     return _assigned(entry, operations, plan, warps, vectors, repeated - large) if large else layouts
+
+
+def _has_tiles(op: ir.Operation) -> bool:
+    """Whether an operation has tiles, or regions, which may have some; most operations compute scalars."""
+    return bool(op.regions) or any(map(is_tile, op.operands)) or any(map(is_tile, op.results))
 
 
 def _assigned(

@@ -58,7 +58,8 @@ def _lines(body: Body, provenance: _Provenance) -> list[str]:
         if len(line) > LONGEST_LINE or "\n" in text:
             line = _wrapped(text)
         loc, comment = provenance.marks(location)
-        lines += [INDENT + each for each in loc]
+        if loc:
+            lines += [INDENT + each for each in loc]
         lines.append(_commented(line, comment) if comment else line)
     return lines
 

@@ -163,16 +163,17 @@ def liveness(program: Program, flow: Flow) -> Liveness:
 
 def _read_block(program: Program, number: int, found: Liveness) -> None:
     block, last = program.blocks[number], found.last_use[number]
+    blocks, positions = found.block, found.position
     for argument in block.arguments:
         found.block[argument] = number
     for position, instruction in enumerate(block.instructions):
-        for operand in instruction.operands:
-            last[operand] = position
+        last.update(dict.fromkeys(instruction.operands, position))
         for result in instruction.results:
-            found.block[result], found.position[result] = number, position
-        for result, operand in zip(instruction.results, instruction.tied, strict=False):
-            if operand >= 0:
-                found.tied_to[result] = instruction.operands[operand]
+            blocks[result], positions[result] = number, position
+        if instruction.tied:
+            for result, operand in zip(instruction.results, instruction.tied, strict=False):
+                if operand >= 0:
+                    found.tied_to[result] = instruction.operands[operand]
     end = len(block.instructions)
     for passed in block.end.arguments:
         last.update(dict.fromkeys(passed, end))
@@ -183,15 +184,15 @@ def _read_block(program: Program, number: int, found: Liveness) -> None:
 
 def _propagate(flow: Flow, found: Liveness) -> None:
     """Walks from each use back to the definition; the time is linear in the size of the result."""
+    blocks, live_out, predecessors = found.block, found.live_out, flow.predecessors
     for number in flow.order:
         for value in found.last_use[number]:
-            if found.block[value] == number:
-                continue
-            stack = [number]
+            defined = blocks[value]
+            stack = [number] if defined != number else []
             while stack:
-                for predecessor in flow.predecessors[stack.pop()]:
-                    if value in found.live_out[predecessor]:
-                        continue
-                    found.live_out[predecessor].add(value)
-                    if found.block[value] != predecessor:
-                        stack.append(predecessor)
+                for predecessor in predecessors[stack.pop()]:
+                    live = live_out[predecessor]
+                    if value not in live:
+                        live.add(value)
+                        if predecessor != defined:
+                            stack.append(predecessor)

@@ -96,7 +96,7 @@ def _validate(problem: Problem) -> None:
 def _unique(what: str, names: Iterable[str]) -> None:
     seen: set[str] = set()
     for name in names:
-        if not name or any(character.isspace() for character in name):
+        if name.split() != [name]:
             raise ProblemError(f"{what} '{name}': expected a name without blanks")
         if name in seen:
             raise ProblemError(f"{what} '{name}' is defined twice")

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from operator import floordiv
 
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, ring_arcs
 from tilec.lowering.schedule.costs import MEMORY_UNITS
@@ -24,6 +23,8 @@ ITERATIONS = 96
 _MEASURED = 1 / 3
 # The state is steady if operations repeat for this number of iterations, and for as many as a dependence crosses.
 _LEAST_REPEATED = 4
+# Rings of two slots alternate between two intervals.
+_PERIODS = (1, 2)
 # Clocks are sums of quotients.
 _ERROR = 1e-6
 
@@ -67,7 +68,7 @@ def _step(operation: Operation, number: int, ahead: Sequence[int], arcs: Sequenc
     )
 
 
-@dataclass
+@dataclass(slots=True)
 class _Running:
     """An operation that threads of a role execute.
 
@@ -85,6 +86,33 @@ class _Running:
 
 
 @dataclass
+class _Repeats:
+    """The newest iterations that take as long as those a period before them, with all of their operations.
+
+    Attributes:
+        period: the iterations of a period.
+        interval: the clocks of the newest iteration, as the mean of a period.
+        repeated: the number of iterations.
+    """
+
+    period: int
+    interval: float = 0.0
+    repeated: int = 0
+
+    def count(self, start: Sequence[Mapping[int, float]], number: int) -> int:
+        """The iterations up to `number`, the iteration after the one that was counted before."""
+        before = number - self.period
+        first, last = start[0][number], self.interval
+        self.interval = (first - start[0].get(before, -math.inf)) / self.period
+        is_repeated = abs(self.interval - last) < _ERROR
+        if is_repeated:
+            intervals = [(starts[number] - starts.get(before, -math.inf)) / self.period for starts in start]
+            is_repeated = max(*intervals, last) - min(*intervals, last) < _ERROR
+        self.repeated = self.repeated + 1 if is_repeated else 0
+        return self.repeated
+
+
+@dataclass
 class _Execution:
     """The starts of operations so far.
 
@@ -96,13 +124,14 @@ class _Execution:
         free: when each role is free.
         unit_free: when each unit has executed all asynchronous operations.
         issued: the number of operations that each role has issued.
-        ready: the next operations that wait only for started ones, by role: when they can start, the number of
-            the operation and its iteration.
-        awaited: the first operation that the next one of a role waits for, by role, and its iteration.
+        ready: when the next operations that wait only for started ones can start, by role.
+        following: the number of the next operation of each role in `ready`, and its iteration.
+        idle: the roles whose next operation is to be looked at.
+        waiting: the roles whose next operation waits for another one, by the number of this one and its iteration.
         running: the operations that the threads of roles execute.
         slowed: the ratios by which operations that threads execute together take longer, by role.
         clock: now.
-        interval: the clocks between the newest iterations.
+        interval: the clocks between iterations, if all operations repeat.
         last: the iteration from which on all operations repeat at the interval; None if that is not known.
     """
 
@@ -113,8 +142,10 @@ class _Execution:
     free: defaultdict[int, float] = field(default_factory=lambda: defaultdict(float))
     unit_free: defaultdict[str, float] = field(default_factory=lambda: defaultdict(float))
     issued: list[int] = field(default_factory=list)
-    ready: dict[int, tuple[float, int, int]] = field(default_factory=dict)
-    awaited: dict[int, tuple[int, int]] = field(default_factory=dict)
+    ready: dict[int, float] = field(default_factory=dict)
+    following: dict[int, tuple[int, int]] = field(default_factory=dict)
+    idle: list[int] = field(default_factory=list)
+    waiting: defaultdict[tuple[int, int], list[int]] = field(default_factory=lambda: defaultdict(list))
     running: dict[int, _Running] = field(default_factory=dict)
     slowed: dict[tuple[tuple[int, int], ...], dict[int, float]] = field(default_factory=dict)
     clock: float = 0.0
@@ -123,42 +154,35 @@ class _Execution:
 
     def run(self) -> None:
         """Executes all iterations, or until all roles wait, or until all operations repeat at the same interval."""
-        self.issued = [0] * len(self.members)
+        self.issued, self.idle = [0] * len(self.members), list(range(len(self.members)))
         distances = (distance for step in self.steps for _, distance, _, _ in step.sources)
-        wanted, repeated = _LEAST_REPEATED + max(distances, default=0), 0
+        wanted = _LEAST_REPEATED + max(distances, default=0)
+        repeats = {period: _Repeats(period) for period in _PERIODS}
         number = max(step.ahead for step in self.steps)
+        # The role that has issued the fewest iterations, as far as known.
+        slowest, lengths = 0, list(map(len, self.members))
         while (later := self._issue_all()) or self.running:
             self._advance(later)
             # Threads may still execute the newest operation of a role.
-            started = min(map(floordiv, self.issued, map(len, self.members))) - 2
-            while number < started:
+            while self.issued[slowest] >= (number + 3) * lengths[slowest]:
+                slowest = min(range(len(lengths)), key=lambda role: self.issued[role] // lengths[role])
+                if self.issued[slowest] < (number + 3) * lengths[slowest]:
+                    break
                 number += 1
-                intervals = [starts[number] - starts[number - 1] for starts in self.start]
-                is_repeated = max(*intervals, self.interval) - min(*intervals, self.interval) < _ERROR
-                repeated, self.interval = repeated + 1 if is_repeated else 0, intervals[0]
-                if repeated == wanted:
-                    self.last = number
-                    return
+                for each in repeats.values():
+                    if each.count(self.start, number) == wanted:
+                        self.interval, self.last = each.interval, number
+                        return
 
     def _issue_all(self) -> list[float]:
         """Issues the operations that can start now; returns the clocks at which the next operations can start."""
-        ready, running, awaited = self.ready, self.running, self.awaited
-        roles = range(len(self.members))
+        ready, idle, latest = self.ready, self.idle, self.clock + _ERROR
         while True:
-            for role in roles:
-                if role in ready or role in running:
-                    continue
-                if role in awaited:
-                    source, iteration = awaited[role]
-                    if iteration not in self.start[source]:
-                        continue
-                    del awaited[role]
-                self._prepare(role)
-            latest = self.clock + _ERROR
-            now = [role for role in roles if role in ready and ready[role][0] <= latest]
-            if not now:
-                return [clock for clock, _, _ in ready.values()]
-            for role in now:
+            while idle:
+                self._prepare(idle.pop())
+            if not ready or min(ready.values()) > latest:
+                return list(ready.values())
+            for role in sorted([role for role, clock in ready.items() if clock <= latest]):
                 self._issue(role)
 
     def _prepare(self, role: int) -> None:
@@ -166,8 +190,8 @@ class _Execution:
         iteration, position = divmod(self.issued[role], len(self.members[role]))
         if iteration == self.iterations:
             return
-        number = self.members[role][position]
-        step, start = self.steps[number], self.start
+        number, start = self.members[role][position], self.start
+        step = self.steps[number]
         iteration += step.ahead
         clock = self.free[role]
         for source, distance, latency, first in step.sources:
@@ -175,49 +199,57 @@ class _Execution:
             if before >= first:
                 started = start[source].get(before)
                 if started is None:
-                    self.awaited[role] = source, before
+                    self.waiting[source, before].append(role)
                     return
                 if started + latency > clock:
                     clock = started + latency
-        self.ready[role] = clock, number, iteration
+        self.ready[role], self.following[role] = clock, (number, iteration)
+
+    def _note_start(self, number: int, iteration: int, clock: float) -> None:
+        """Notes the start of an operation, for which roles may wait."""
+        self.start[number][iteration] = clock
+        if (number, iteration) in self.waiting:
+            self.idle += self.waiting.pop((number, iteration))
 
     def _issue(self, role: int) -> None:
-        _, number, iteration = self.ready.pop(role)
-        step = self.steps[number]
+        del self.ready[role]
+        number, iteration = self.following[role]
+        step, unit_free = self.steps[number], self.unit_free
         self.issued[role] += 1
-        start = self.clock
+        start = clock = self.clock
         for unit in step.queues:
-            start = max(start, self.unit_free[unit])
+            if unit_free[unit] > start:
+                start = unit_free[unit]
         for unit, clocks in step.uses:
             # Operations that threads execute at the same time delay the asynchronous operations after them.
-            self.unit_free[unit] = max(start, self.unit_free[unit]) + clocks
+            free = unit_free[unit]
+            unit_free[unit] = (free if free > start else start) + clocks
         if step.is_asynchronous:
-            self.start[number][iteration] = start
-            self.free[role] = self.clock + step.duration
+            self.free[role] = clock + step.duration
+            self.idle.append(role)
+            self._note_start(number, iteration, start)
         else:
-            self.running[role] = _Running(number, iteration, step.duration, start - self.clock)
+            self.running[role] = _Running(number, iteration, step.duration, start - clock)
 
     def _advance(self, later: list[float]) -> None:
         """Executes until an operation ends, or one can start at one of the clocks."""
-        slowed = self._slowed()
-        ends = [self.clock + running.left * slowed[role] for role, running in self.running.items()]
-        following = min(later + ends)
-        for role, running in list(self.running.items()):
-            running.left -= (following - self.clock) / slowed[role]
-            if running.left <= _ERROR:
-                duration = self.steps[running.number].duration
-                self.start[running.number][running.iteration] = following - duration + running.delay
-                self.free[role] = following
-                del self.running[role]
-        self.clock = following
-
-    def _slowed(self) -> dict[int, float]:
-        """The ratio by which the operation of each role takes longer."""
+        clock, running = self.clock, self.running
         # In the order in which the roles have started: another order of a sum would round in another way.
-        together = tuple([(role, running.number) for role, running in self.running.items()])
-        if together not in self.slowed:
-            self.slowed[together] = self._ratios(together)
-        return self.slowed[together]
+        together = tuple([(role, each.number) for role, each in running.items()])
+        slowed = self.slowed.get(together)
+        if slowed is None:
+            slowed = self.slowed[together] = self._ratios(together)
+        for role, each in running.items():
+            later.append(clock + each.left * slowed[role])
+        self.clock = following = min(later)
+        for role, number in together:
+            each = running[role]
+            each.left -= (following - clock) / slowed[role]
+            if each.left <= _ERROR:
+                del running[role]
+                self.free[role] = following
+                self.idle.append(role)
+                self._note_start(number, each.iteration, following - self.steps[number].duration + each.delay)
 
     def _ratios(self, together: tuple[tuple[int, int], ...]) -> dict[int, float]:
         steps = {role: self.steps[number] for role, number in together}

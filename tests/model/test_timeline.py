@@ -4,7 +4,17 @@ from __future__ import annotations
 
 import pytest
 
-from tilec.lowering.model.timeline import AwaitMultiplies, Busy, Load, Multiply, Side, Signal, Wait, interval_cycles
+from tilec.lowering.model.timeline import (
+    AwaitMultiplies,
+    Busy,
+    Load,
+    Multiply,
+    Side,
+    Signal,
+    Wait,
+    interval_cycles,
+    least_cycles,
+)
 
 LOAD = [Wait("ring", Side.EMPTY), Load("ring", 900, 100), Signal("ring", Side.FULL)]
 MULTIPLY = [Wait("ring", Side.FULL), Multiply(200, 50), Signal("ring", Side.EMPTY, after_multiplies=True)]
@@ -14,6 +24,13 @@ MULTIPLY = [Wait("ring", Side.FULL), Multiply(200, 50), Signal("ring", Side.EMPT
 @pytest.mark.parametrize(("stages", "interval"), [(1, 1270), (2, 635), (5, 254), (7, 200), (16, 200), (32, 200)])
 def test_ring_hides_the_latency(stages: int, interval: float) -> None:
     assert interval_cycles([LOAD, MULTIPLY], {"ring": stages}, {}, 10) == pytest.approx(interval, rel=0.02)
+
+
+@pytest.mark.parametrize("busy", [0, 150, 400])
+def test_no_ring_is_deep_enough_for_less_than_the_work_of_a_role(busy: float) -> None:
+    roles = [LOAD, [*MULTIPLY, Busy(busy)]]
+    found = [interval_cycles(roles, {"ring": stages}, {}, 10) for stages in (1, 2, 7, 32)]
+    assert found[0] > found[1] > least_cycles(roles) == pytest.approx(found[-1]) == max(200, busy)
 
 
 def test_loads_share_a_port() -> None:

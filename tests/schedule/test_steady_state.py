@@ -42,6 +42,13 @@ def test_slots_hide_the_latency_of_loads(slots: int, interval: int) -> None:
     assert schedule.depth == (slots,)
 
 
+def test_alternating_intervals_end_the_execution() -> None:
+    """Two slots alternate between 500 clocks of the tensor core and 890; all iterations would take minutes."""
+    schedule = steady_state(gemm(), (0, 1), (0, 0), (2,), iterations=10_000_000)
+    assert schedule is not None
+    assert schedule.interval == (500 + 890) / 2
+
+
 def test_steady_state_is_a_legal_schedule() -> None:
     problem = gemm()
     schedule = steady_state(problem, (0, 1), (0, 0), (3,))

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from tilec.dialect.bytecode.layout import COUNTED, FIXED, layouts
+from tilec.dialect.bytecode.layout import COUNTED, FIXED, classes_by_opcode, layout
 from tilec.dialect.bytecode.reading.attribute_reader import AttributeReader
 from tilec.dialect.bytecode.reading.cursor import Cursor, Malformed
 from tilec.dialect.bytecode.reading.reading_plan import MANY, SINGLE, ReadingPlan
 from tilec.dialect.bytecode.tags import DEEPEST_REGIONS
-from tilec.dialect.bytecode.version import NEWEST
 from tilec.dialect.mlir import ir
 
 # Operations that have sections of their own.
@@ -32,20 +31,20 @@ class Plans:
         return found
 
     def _make(self, opcode: int, cursor: Cursor, at: int) -> ReadingPlan:
-        newest = layouts(NEWEST).get(opcode)
-        if newest is None:
+        operation, version = classes_by_opcode().get(opcode), self.attributes.version
+        if operation is None:
             cursor.fail(f"unknown opcode {opcode}", at)
-        operation, version = newest.operation_class, self.attributes.version
+        found = layout(operation, version)  # type: ignore[arg-type]
         name = operation.spelled_name.removeprefix("cuda_tile.")
-        if newest.since > version:
-            needed = f"needs Tile IR {newest.since} or newer, but the file is of {version}"
+        if found.since > version:
+            needed = f"needs Tile IR {found.since} or newer, but the file is of {version}"
             cursor.fail(f"opcode {opcode} ('{name}') {needed}", at)
         if operation.preview and not self._preview:
             message = "is a preview operation, but the header does not enable the preview"
             cursor.fail(f"opcode {opcode} ('{name}') {message}", at)
         if name in _NOT_IN_BODIES:
             cursor.fail(f"opcode {opcode} ('{name}') is not allowed in the body of a function", at)
-        return ReadingPlan(layouts(version)[opcode], self.attributes)
+        return ReadingPlan(found, self.attributes)
 
 
 class BodyReader:

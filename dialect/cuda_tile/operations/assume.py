@@ -1,5 +1,6 @@
 """Assumptions about values."""
 
+from tilec.dialect.cache import cached
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr, Predicate, SameElementsAttr
 from tilec.dialect.cuda_tile.element import ELEMENT_BITS, INTEGERS
 from tilec.dialect.cuda_tile.operation import NoMemoryEffect, Operation
@@ -21,12 +22,16 @@ class AssumeOp(Operation, name="assume", opcode=0x06, traits=[NoMemoryEffect]):
     assembly = "$predicate, $value attr-dict : type($value)"
 
     def check(self) -> str | None:
-        predicate, type = self.predicate, self.value.type
-        if isinstance(predicate, DivByAttr):
-            return _div_by_problem(predicate, type)
-        if isinstance(predicate, BoundedAttr):
-            return _bounded_problem(predicate, type)
-        return _same_elements_problem(predicate, type)
+        return _problem(self.predicate, self.value.type)
+
+
+@cached
+def _problem(predicate: DivByAttr | BoundedAttr | SameElementsAttr, type: ir.Type) -> str | None:
+    if isinstance(predicate, DivByAttr):
+        return _div_by_problem(predicate, type)
+    if isinstance(predicate, BoundedAttr):
+        return _bounded_problem(predicate, type)
+    return _same_elements_problem(predicate, type)
 
 
 def _integer_tile(type: ir.Type) -> bool:

@@ -87,6 +87,10 @@ def order_steps(kernel: KernelOp, context: Context) -> None:
 class _Order(dict[ir.Block, list[ir.Operation]]):
     """The operations of blocks; a block whose operations have moved must be removed, and is then read again."""
 
+    def __init__(self) -> None:
+        # Whether the role `load` runs an operation, which many steps ask about the same operations.
+        self._is_load: dict[ir.Operation, bool] = {}
+
     def __missing__(self, block: ir.Block) -> list[ir.Operation]:
         self[block] = operations_in(block)
         return self[block]
@@ -100,11 +104,14 @@ class _Order(dict[ir.Block, list[ir.Operation]]):
     def of_threads(self, step: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
         """The same without the loads of the role `load` into other channels, which run beside a step of threads."""
         before, following = self.around(step)
-        return _without_loads(before, step), _without_loads(following, step)
+        slot = step.operands[0]
+        return self._without_loads(before, slot), self._without_loads(following, slot)
 
-
-def _without_loads(operations: list[ir.Operation], step: ir.Operation) -> list[ir.Operation]:
-    return [op for op in operations if role_of(op) != LOAD or step.operands[0] in op.operands]
+    def _without_loads(self, operations: list[ir.Operation], slot: ir.Value) -> list[ir.Operation]:
+        for op in operations:
+            if op not in self._is_load:
+                self._is_load[op] = role_of(op) == LOAD
+        return [op for op in operations if not self._is_load[op] or slot in op.operands]
 
 
 def _signal_first(commit: ir.Operation, order: _Order) -> None:

@@ -42,6 +42,7 @@ from tilec.lowering.model.timeline import (
     Signal,
     Wait,
     interval_cycles,
+    least_cycles,
 )
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
@@ -49,6 +50,8 @@ _STORE = StoreTensorMemoryOp.OPERATION_NAME
 _COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # The least saving by deeper rings with which their latency bounds the loop.
 _SAVED = 1.02
+# The relative error of sums of cycles.
+_ERROR = 1e-9
 # Fewer rows than a multiply has whose operands do not change sides (lowering/plan/operand_sides.py).
 FEW_COLUMNS = 32
 # Rings of this depth never wait for a load.
@@ -452,7 +455,8 @@ def cycles_of(loop: LoopWork, device: Device, blocks_per_processor: int = 1) -> 
     elif loop.depth >= 0 and not loop.has_inner_loops:
         deep = {channel: UNLIMITED_STAGES if channel in loop.rings else n for channel, n in loop.stages.items()}
         alone = timeline_cycles(loop, loop.stages, device)
-        unlimited = timeline_cycles(loop, deep, device)
+        is_alone_least = alone is not None and alone <= least_cycles(list(loop.roles.values())) * (1 + _ERROR)
+        unlimited = alone if is_alone_least else timeline_cycles(loop, deep, device)
         if alone is not None and unlimited is not None:
             waits = unlimited / blocks_per_processor
             # If one unit accounts for the interval, the chain is not counted as a further unit.

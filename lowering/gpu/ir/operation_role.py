@@ -38,7 +38,8 @@ CONTROL_FLOW = ("scf.for", "scf.if", "scf.while")
 
 def compute_role(op: ir.Operation) -> str:
     """The role that computes an operation of threads; `compute` without the attribute."""
-    return ir.StringAttr(op.attributes[ROLE]).value if ROLE in op.attributes else COMPUTE
+    role = op.attributes.get(ROLE)
+    return COMPUTE if role is None else ir.StringAttr(role).value
 
 
 def set_compute_role(op: ir.Operation, role: str) -> None:

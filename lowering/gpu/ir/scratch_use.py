@@ -119,18 +119,21 @@ def _parts_bytes(plan: ReductionPlan, element_bytes: int) -> int:
 
 
 def _whole_tile_bytes(operation: ir.Operation) -> int:
-    """The bytes of the tile of which an operation takes, replaces or joins parts, if elements move between threads.
-
-    All threads have the only element of a tile.
-    """
+    """The bytes of the tile of which an operation takes, replaces or joins parts, if elements move between threads."""
     whole, part = operation.results[0].type, operation.operands[0].type
     if operation.name == ExtractOp.OPERATION_NAME:
         whole, part = part, whole
+    return _moved_bytes(operation.name, whole, part)
+
+
+@cached
+def _moved_bytes(name: str, whole: ir.Type, part: ir.Type) -> int:
+    """Those of `_whole_tile_bytes`: all threads have the only element of a tile."""
     layout = layout_of(whole)
     if layout.size == 1:
         return 0
     block = layout_of(part) if isinstance(part, ir.RankedTensorType) else None
-    if block is not None and _stays_in_threads(operation.name, layout, block):
+    if block is not None and _stays_in_threads(name, layout, block):
         return 0
     return layout.size * _element_bytes(whole)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from functools import partial
 from graphlib import TopologicalSorter
 
@@ -65,8 +65,9 @@ _COMPARED = 2
 
 def tile_peak(block: ir.Block) -> RegisterPeak:
     """The most registers of a thread that values are in at once, in a block of tile_gpu."""
-    converted = _converted_tiles(block)
-    registers = partial(_registers_of, copied=_copied_elements(block), converted=converted)
+    operations = operations_of(block)
+    converted = _converted_tiles(operations)
+    registers = partial(_registers_of, copied=_copied_elements(operations), converted=converted)
     sources = partial(_sources, converted=converted)
     return register_peak(block, ValueRegisters(registers, sources, beside=_packed_lhs))
 
@@ -77,14 +78,14 @@ def _registers_of(value: ir.Value, copied: Mapping[ir.Value, int], converted: Se
     `copied` is that of _copied_elements(), and `converted` that of _converted_tiles().
     """
     type = value.type
+    if not is_register_tile(type):
+        return _registers(type) if is_scalar(type) and not _is_computed_again(value) else 0
     if _is_computed_again(value) or _is_read_where_used(value):
         return 0
-    if is_register_tile(type):
-        if value in copied:
-            return copied[value] * (_registers(type.element_type) or _COMPARED)
-        packed, separate = packed_registers(type), _separate_registers(type)
-        return packed if packed != separate and (value in converted or _is_stored_in_cells(value)) else separate
-    return _registers(type) if is_scalar(type) else 0
+    if value in copied:
+        return copied[value] * (_registers(type.element_type) or _COMPARED)
+    packed, separate = packed_registers(type), _separate_registers(type)
+    return packed if packed != separate and (value in converted or _is_stored_in_cells(value)) else separate
 
 
 @cached
@@ -93,12 +94,12 @@ def _separate_registers(type: ir.Type) -> int:
     return thread_elements(type) * _registers(type.element_type)
 
 
-def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
-    """The tiles from which only copies of a block follow, with the elements of each that a thread computes.
+def _copied_elements(operations: Iterable[ir.Operation]) -> dict[ir.Value, int]:
+    """The tiles from which only copies among some operations follow, with the elements of each that a thread computes.
 
     A copy reads the address, and the element of the mask, of the first element that it copies.
     """
-    copies = [op for op in operations_of(block) if op.name == _COPY]
+    copies = [op for op in operations if op.name == _COPY]
     tiles = {tile for copy in copies for value in copy.operands for tile in reached(value, _passed_operands)}
     users = {tile: users_of(tile) for tile in tiles if is_register_tile(tile.type)}
     results = {tile: {result for op in using for result in op.results} for tile, using in users.items()}
@@ -110,14 +111,14 @@ def _copied_elements(block: ir.Block) -> dict[ir.Value, int]:
     return found
 
 
-def _converted_tiles(block: ir.Block) -> set[ir.Value]:
+def _converted_tiles(operations: Iterable[ir.Operation]) -> set[ir.Value]:
     """The tiles that threads load, and those that they compute from them alone, until they store floats of integers.
 
     Memory has several elements in a word. Conversions of their bits to floats, arithmetic of 16-bit floats and stores
     keep them together.
     """
     found = set[ir.Value]()
-    for op in operations_of(block):
+    for op in operations:
         if op.name in _PLACES:
             tiles = list(reached(op.operands[0], _computed_from))
             if any(map(_is_float_of_integer, tiles)) and all(map(_is_of_loads, tiles)):
