@@ -104,6 +104,11 @@ def test_operand_of_each_iteration_is_in_tensor_memory() -> None:
     assert left_operands(chain, 256, 64) == ["tensor memory, 128 columns", "tensor memory, 32 columns"]
 
 
+def test_sums_of_loops_in_a_row_leave_columns() -> None:
+    """Those of one iteration have columns of the other loop: 128 + 64 beside the 128 that both carry."""
+    assert left_operands(twice, width=128, keys=128) == ["tensor memory, 64 columns"] * 4
+
+
 def test_operand_has_the_columns_that_are_left() -> None:
     """The accumulators and the weights leave 64 of 512 columns, which one half of the operand has."""
     in_tensor_memory = "tensor memory, 64 columns"
