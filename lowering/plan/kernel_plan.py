@@ -30,6 +30,7 @@ from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
 from tilec.lowering.plan.store_maps import store_map, store_maps
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
 from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.acquires import ACQUIRING
 from tilec.lowering.tile.analysis.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.analysis.im2col_tensor import tensor_of
 from tilec.lowering.tile.analysis.replacing import erase_unused
@@ -41,7 +42,7 @@ from tilec.lowering.tile.expand.expand_tilex import MAKER, expand
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, element_bits
 from tilec.lowering.tile_to_gpu.access.image_run import image_run, is_of_run
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
-from tilec.lowering.tile_to_gpu.access.memory_order import ACQUIRING, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
 from tilec.lowering.tile_to_gpu.access.packing import refuse_partial_bytes
 from tilec.lowering.tile_to_gpu.access.pointers import PointerVectors, pointer_vectors

@@ -110,3 +110,67 @@ def test_all_accesses_wait_for_an_acquire_and_a_release_waits_for_all(tile_text:
     assert store.startswith("%0 = ") and store.endswith("token = %result_token")
     assert join == "%1 = join_tokens %result_token, %result_token_11, %0"
     assert "release device" in release and release.endswith("token = %1")
+
+
+def test_weak_accesses_follow_no_atomic_whose_result_nothing_uses(tile_text: Text) -> None:
+    """Nothing shows the tile block which release the atomic reads; accesses with an order follow it all the same."""
+
+    @ct.kernel
+    def kernel(sums, x, y, flag):
+        ct.atomic_add(sums, 0, 1)
+        ct.store(y, (0,), ct.load(x, (0,), (8,)))
+        ct.atomic_add(flag, 0, 1, memory_order=ct.MemoryOrder.RELAXED)
+
+    atomic, load, store, relaxed = lines(tile_text(kernel, "sums: i32[?], x: i32[?], y: i32[?], flag: i32[?]"))
+    assert "acq_rel" in atomic and "token" not in load.split("]")[1] and "token =" not in store
+    assert "relaxed" in relaxed and relaxed.endswith("token=%result_token")
+
+
+def test_weak_accesses_follow_an_atomic_after_a_relaxed_read(tile_text: Text) -> None:
+    @ct.kernel
+    def kernel(flag, x, y):
+        order = ct.MemoryOrder
+        while ct.atomic_or(flag, 0, 0, memory_order=order.RELAXED) == 0:
+            pass
+        ct.atomic_or(flag, 0, 0, memory_order=order.ACQUIRE)
+        ct.store(y, (0,), ct.load(x, (0,), (8,)))
+
+    text = lines(tile_text(kernel, "flag: i32[?], x: i32[?], y: i32[?]"))
+    load, store = text[-2:]
+    assert "load_view_tko" in load and "token = " in load and "store_view_tko" in store and "token = " in store
+
+
+def test_the_scope_of_a_read_limits_what_it_shows(tile_text: Text) -> None:
+    """A read with the scope of the device does not acquire what another device releases."""
+
+    def kernel_with(scope: ct.MemoryScope) -> Any:
+        @ct.kernel
+        def kernel(flag, x, y):
+            while ct.atomic_or(flag, 0, 0, memory_order=ct.MemoryOrder.ACQUIRE) == 0:
+                pass
+            value = ct.load(x, (0,), (8,))
+            ct.atomic_or(flag, 0, 0, memory_order=ct.MemoryOrder.ACQUIRE, memory_scope=scope)
+            ct.store(y, (0,), value + ct.load(x, (1,), (8,)))
+
+        return kernel
+
+    def tokens(scope: ct.MemoryScope) -> list[str]:
+        text = tile_text(kernel_with(scope), "flag: i32[?], x: i32[?], y: i32[?]")
+        return re.findall(r"load_view_tko weak .*?token = (%\w+)", text)
+
+    device, system = tokens(ct.MemoryScope.DEVICE), tokens(ct.MemoryScope.SYS)
+    assert len(set(device)) == 1 and len(device) == 2
+    assert len(set(system)) == 2
+
+
+def test_a_release_follows_loads_of_arrays_that_are_only_loaded(tile_text: Text) -> None:
+    """Another kernel may overwrite the array once it sees the release."""
+
+    @ct.kernel
+    def kernel(x, y, done):
+        tile = ct.load(x, (0,), (8,))
+        ct.atomic_add(done, 0, 1, memory_order=ct.MemoryOrder.RELEASE)
+        ct.store(y, (0,), tile)
+
+    load, release, _ = lines(tile_text(kernel, "x: i32[?], y: i32[?], done: i32[?]"))
+    assert load.startswith("%tile, %result_token") and release.endswith("token=%result_token")

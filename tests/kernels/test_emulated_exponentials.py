@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+from unittest.mock import patch
+
 import numpy as np
 import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.lowering.gpu.columns import emulate_exponentials
 from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 
 ROWS, COLUMNS, STEPS = 64, 64, 3
@@ -71,3 +75,17 @@ def test_pass_left_out(
     assert "polynomials" not in text_of(x, target, flushes)
     for (found,) in run_everywhere(sums_of_exponentials, (1,), arguments(x, flushes), (1,), target=target, hints={}):
         np.testing.assert_allclose(found, expected(x, flushes), rtol=RELATIVE, atol=0)
+
+
+def test_a_share_saves_cycles() -> None:
+    """Polynomials cost instructions: a larger share must save the given part of the cycles against a smaller one."""
+    table = [1173.0, 1167, 1166, 1169, 1176, 1188, 1204, 1224]
+
+    class Loop(NamedTuple):
+        share: int
+
+    def share(saved: float) -> int:
+        with patch.object(emulate_exponentials, "_emulated", lambda loop, elements, share, device: Loop(share)):
+            return emulate_exponentials._share(None, [], None, lambda loop, device: table[loop.share], saved)
+
+    assert (share(0.01), share(0.005), share(0)) == (0, 1, 2)

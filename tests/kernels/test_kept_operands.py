@@ -5,11 +5,13 @@ Operands are small integers, so that every sum is exact.
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import ml_dtypes
 import numpy as np
 import pytest
+from attention_kernels import softmax_step
 from compare import run_everywhere
 
 import tilec as ct
@@ -47,6 +49,23 @@ def twice(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
     for j in range(ct.bid(0)):
         _, total = with_keys(total, q, K, V, j, 1.0, width, keys)
     ct.store(Y, (ct.bid(0), 0), total)
+
+
+@ct.kernel
+def causal(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
+    """Attention, whose loop is split where the mask starts."""
+    q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
+    largest, sums = ct.full((128, 1), -math.inf, ct.float32), ct.zeros((128, 1), ct.float32)
+    total = ct.zeros((128, width), ct.float32)
+    rows = ct.bid(0) * 128 + ct.arange(128, dtype=ct.int32)[:, None]
+    for j in range(ct.cdiv((ct.bid(0) + 1) * 128, keys)):
+        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+        scores = ct.where(j * keys + ct.arange(keys, dtype=ct.int32)[None, :] <= rows, scores, -math.inf)
+        weights, factor, largest, sums = softmax_step(scores, largest, sums)
+        v = ct.load(V, (j, 0), (keys, width), padding_mode=ZERO)
+        total = ct.mma(weights.astype(V.dtype), v, total * factor)
+    ct.store(Y, (ct.bid(0), 0), total / sums)
 
 
 @ct.kernel
@@ -92,6 +111,18 @@ def test_loops_in_a_row(random: np.random.Generator, target: str) -> None:
         np.testing.assert_array_equal(found, expected)
 
 
+def test_causal_attention(random: np.random.Generator, target: str) -> None:
+    q, k, v = operands(random, 128)
+    args = q, k, v, np.zeros((200, 128), np.float32), 128, 128
+    scores = q.astype(np.float64) @ k.astype(np.float64).T
+    scores = np.where(np.arange(300)[None, :] <= np.arange(200)[:, None], scores, -np.inf)
+    powers = np.exp2(scores - scores.max(1, keepdims=True))
+    exact = powers @ v.astype(np.float64) / powers.sum(1, keepdims=True)
+    for (result,) in run_everywhere(causal, (2,), args, (3,), target=target, hints={}, seeds=(0, 1)):
+        # Weights are rounded to 11 bits, and values are at most 2.
+        np.testing.assert_allclose(result, exact, rtol=0, atol=2 * 2.0**-10)
+
+
 def left_operands(kernel: Any, width: int, keys: int) -> list[str]:
     """Where the plan has the left operand of each multiply."""
     args = [*operands(np.random.default_rng(0), width), np.zeros((200, width), np.float32), width, keys]
@@ -102,6 +133,11 @@ def left_operands(kernel: Any, width: int, keys: int) -> list[str]:
 
 def test_operand_of_each_iteration_is_in_tensor_memory() -> None:
     assert left_operands(chain, 256, 64) == ["tensor memory, 128 columns", "tensor memory, 32 columns"]
+
+
+def test_sums_of_loops_in_a_row_leave_columns() -> None:
+    """Scores and weights have columns of the other loop: 128 + 64 beside the 128 of the output that both carry."""
+    assert left_operands(causal, width=128, keys=128) == ["tensor memory, 64 columns"] * 4
 
 
 def test_operand_has_the_columns_that_are_left() -> None:

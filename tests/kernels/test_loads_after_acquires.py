@@ -1,4 +1,7 @@
-"""Loads by TMA after an acquire: a proxy fence of the role that loads orders them, and the ring stays."""
+"""Loads by TMA after an acquire: a proxy fence of the role that loads orders them, and the ring stays.
+
+Weak loads follow no acquire whose result nothing uses, unless another read may show the release before.
+"""
 
 from __future__ import annotations
 
@@ -61,9 +64,69 @@ def _ptx(kernel: Any, arguments: tuple[Any, ...], target: str) -> str:
 
 
 def test_the_ring_of_stream_k_stays(target: str) -> None:
+    """No tile block learns which atomics came first, so that no load can rely on one."""
     array = np.zeros((128, 128), np.float16)
     ptx = _ptx(stream_k, (array, array, np.zeros((128, 128), np.float32), 64, 64, 32), target)
+    assert LOAD in ptx and FENCE not in ptx
+    assert "fence.acq_rel.gpu" in ptx, "the atomics still acquire and release for other tile blocks"
+
+
+@ct.kernel
+def products_of_tickets(A, B, C, TICKETS, TM: Const, TN: Const, TK: Const):
+    """Each block takes parts of the depth by tickets; atomics add their products."""
+    parts = ct.num_tiles(A, axis=1, shape=(TM, TK)) // 2
+    ticket = ct.atomic_add(TICKETS, 0, 1, memory_order=ct.MemoryOrder.RELAXED)
+    while ticket < parts:
+        acc = ct.zeros((TM, TN), ct.float32)
+        for k in range(2 * ticket, 2 * ticket + 2):
+            a = ct.load(A, (ct.bid(1), k), (TM, TK), padding_mode=ZERO)
+            acc = ct.mma(a, ct.load(B, (k, ct.bid(2)), (TK, TN), padding_mode=ZERO), acc)
+        r = ct.bid(1) * TM + ct.arange(TM, dtype=ct.int32)[:, None]
+        c = ct.bid(2) * TN + ct.arange(TN, dtype=ct.int32)[None, :]
+        ct.atomic_add(C, (r, c), acc)
+        ticket = ct.atomic_add(TICKETS, 0, 1, memory_order=ct.MemoryOrder.RELAXED)
+
+
+def test_a_relaxed_read_may_show_the_release_that_an_acquire_reads(target: str, random: np.random.Generator) -> None:
+    a, b = (random.integers(-3, 4, extents).astype(np.float16) for extents in ((64, 192), (192, 64)))
+    arguments = a, b, np.zeros((64, 64), np.float32), np.zeros(1, np.int32), 64, 64, 32
+    exact = a.astype(np.float64) @ b.astype(np.float64)
+    results = run_everywhere(products_of_tickets, (2, 1, 1), arguments, (2, 3), target=target, hints={}, seeds=(0, 1))
+    for result, _ in results:
+        np.testing.assert_array_equal(result, exact)
+    ptx = _ptx(products_of_tickets, arguments, target)
     assert LOAD in ptx and ptx.count(FENCE) == 1
+
+
+@ct.kernel
+def gradients(A, B, X, Y, TM: Const, TN: Const, D: Const):
+    """Each iteration adds a product to rows of X by atomics, and another one to a tile that is stored at the end."""
+    b = ct.load(B, (ct.bid(0), 0), (TN, D), padding_mode=ZERO)
+    y = ct.zeros((TN, D), ct.float32)
+    for i in range(ct.num_tiles(A, axis=0, shape=(TM, D))):
+        a = ct.load(A, (i, 0), (TM, D), padding_mode=ZERO)
+        s = ct.mma(a, ct.transpose(b), ct.zeros((TM, TN), ct.float32)).astype(ct.float16)
+        y = ct.mma(ct.transpose(s), a, y)
+        x = ct.mma(s, b, ct.zeros((TM, D), ct.float32))
+        rows = i * TM + ct.arange(TM, dtype=ct.int32)[:, None]
+        ct.atomic_add(X, (rows, ct.arange(D, dtype=ct.int32)[None, :]), x)
+    ct.store(Y, (ct.bid(0), 0), y)
+
+
+@pytest.mark.parametrize("hints", [{}, {"roles": False}], ids=str)
+def test_atomics_of_each_iteration_leave_the_ring(
+    target: str, hints: dict[str, Any], random: np.random.Generator
+) -> None:
+    a, b = (random.integers(-2, 3, (rows, 64)).astype(np.float16) for rows in (200, 120))
+    a[:, 4:] = 0
+    arguments = a, b, np.zeros((200, 64), np.float32), np.zeros((120, 64), np.float32), 64, 64, 64
+    s = a.astype(np.float64) @ b.T.astype(np.float64)
+    results = run_everywhere(gradients, (2,), arguments, (2, 3), target=target, hints=hints, seeds=(0, 1, 2))
+    for x, y in results:
+        np.testing.assert_array_equal(x, s @ b)
+        np.testing.assert_array_equal(y, s.T @ a)
+    ptx = _ptx(gradients, arguments, target)
+    assert ptx.count(LOAD) > 1 and FENCE not in ptx
 
 
 @ct.kernel

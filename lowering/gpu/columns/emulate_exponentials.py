@@ -31,6 +31,7 @@ from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.occupancy import blocks_together
+from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.launch import combined_cycles
 from tilec.lowering.model.step import Step
@@ -39,7 +40,9 @@ _EXP2 = "math.exp2"
 # Exponentials of fewer elements per thread, as factors of rows, are not worth the constants.
 _LEAST_ELEMENTS = 16
 # A share has to save this part of the cycles against a smaller one, for it costs instructions and registers.
-_SAVED = 0.005
+SAVED = 0.005
+# Where `emulate-waiting` chooses it again in the order of a schedule, which the first one also changes.
+_SAVED_AT_FIRST = 0.01
 # The elements of exponentials, by the number of those that a thread has, and by the present share.
 _Elements = Mapping[tuple[int, int], float]
 
@@ -52,13 +55,19 @@ class CountCycles(Protocol):
 
 def emulate_exponentials(kernel: KernelOp, context: Context) -> None:
     """Sets `polynomials` in a tile_gpu.kernel in place; run when roles and their tiles are final."""
-    set_shares(kernel, context, lambda loop, device, blocks: combined_cycles(busy_cycles(loop, device, blocks)))
+    saved = SAVED if accumulates_in_registers(context.target) else _SAVED_AT_FIRST
+    set_shares(kernel, context, _cycles_of_units, saved)
 
 
-def set_shares(kernel: KernelOp, context: Context, cycles: CountCycles) -> None:
+def _cycles_of_units(loop: LoopWork, device: Device, blocks: int) -> float:
+    return combined_cycles(busy_cycles(loop, device, blocks))
+
+
+def set_shares(kernel: KernelOp, context: Context, cycles: CountCycles, saved: float) -> None:
     """Gives the exponentials of each loop the share with which it takes about the fewest cycles, in place.
 
-    `cycles` returns those of a loop on a device whose SMs share a number of blocks.
+    `cycles` returns those of a loop on a device whose SMs share a number of blocks. Against a smaller share, one has to
+    save the part `saved` of them.
     """
     emulated = [op for op in operations_inside(kernel) if _is_emulated(op)]
     if not emulated:
@@ -72,7 +81,7 @@ def set_shares(kernel: KernelOp, context: Context, cycles: CountCycles) -> None:
             continue
         outside.difference_update(exponentials)
         elements = [_elements(run, known) for run in loop.runs]
-        shares.append(_share(loop, elements, device, partial(cycles, blocks=blocks)))
+        shares.append(_share(loop, elements, device, partial(cycles, blocks=blocks), saved))
         for op in exponentials:
             _set_share(op, shares[-1])
     # Schedules have copies of iterations before and after their loops.
@@ -118,16 +127,20 @@ def _set_share(op: ir.Operation, share: int) -> None:
 
 
 def _share(
-    loop: LoopWork, elements: Sequence[_Elements], device: Device, cycles: Callable[[LoopWork, Device], float]
+    loop: LoopWork,
+    elements: Sequence[_Elements],
+    device: Device,
+    cycles: Callable[[LoopWork, Device], float],
+    saved: float,
 ) -> int:
     """The least share, in parts of POLYNOMIAL_PARTS, with which a loop takes about the fewest cycles."""
     known = list[float]()
     for share in range(POLYNOMIAL_PARTS):
         known.append(cycles(_emulated(loop, elements, share, device), device))
         # More polynomials take more of other units.
-        if known[-1] > (1 + _SAVED) * min(known):
+        if known[-1] > (1 + saved) * min(known):
             break
-    return next(share for share, each in enumerate(known) if each <= (1 + _SAVED) * min(known))
+    return next(share for share, each in enumerate(known) if each <= (1 + saved) * min(known))
 
 
 def _emulated(loop: LoopWork, elements: Sequence[_Elements], share: int, device: Device) -> LoopWork:

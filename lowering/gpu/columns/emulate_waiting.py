@@ -14,11 +14,11 @@ multiplies, which the timeline does not show. Their share stays.
 from __future__ import annotations
 
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.lowering.gpu.columns.emulate_exponentials import set_shares
+from tilec.lowering.gpu.columns.emulate_exponentials import SAVED, set_shares
 from tilec.lowering.gpu.cost.loop_work import cycles_of
 from tilec.lowering.gpu.kernel_pass import Context
 
 
 def emulate_waiting(kernel: KernelOp, context: Context) -> None:
     """Sets `polynomials` in a tile_gpu.kernel in place; run when its loops have their schedules."""
-    set_shares(kernel, context, lambda loop, device, blocks: cycles_of(loop, device, blocks).cycles)
+    set_shares(kernel, context, lambda loop, device, blocks: cycles_of(loop, device, blocks).cycles, SAVED)

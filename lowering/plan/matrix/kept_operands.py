@@ -29,7 +29,15 @@ from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_mul
 from tilec.lowering.plan.matrix.row_loads import slot_bytes
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop, is_product, matrix_multiplies
+from tilec.lowering.tile.analysis.tile_operations import (
+    LOOPS,
+    PLAIN_MULTIPLIES,
+    carried_sources,
+    in_loop,
+    initial_value,
+    is_product,
+    matrix_multiplies,
+)
 from tilec.lowering.tile.expand.widen_operands import is_widened
 from tilec.lowering.tile_to_gpu.access.alignment import (
     VECTOR_BYTES,
@@ -51,7 +59,7 @@ class OperandRoom:
 
     Attributes:
         spares: the columns that they leave, first those of a second slot of accumulators if there are as many.
-        costs_nothing: whether a single loop reads them, which loads few other tiles, and they take neither a slot of
+        costs_nothing: whether all multiplies are in loops, which load few other tiles, and they take neither a slot of
             accumulators, nor the columns of a block beside this one on an SM.
     """
 
@@ -64,18 +72,37 @@ def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
     kept = _operands_to_keep(module, target)
     columns, slots = sum(map(_operand_columns, kept.values())), _columns_of_slots(module)
     multiplies = matrix_multiplies(module)
-    used = sum(accumulator_columns(op) for op in multiplies if not is_product(op.acc))
-    if not kept or used + columns > target.tensor_memory_columns:
+    resources = LoopResources()
+    for op in multiplies:
+        _add_accumulator(op, resources)
+    if not kept or resources.total() + columns > target.tensor_memory_columns:
         return None
     # Operands that threads compute may be over accumulators, or not.
-    used += sum(_operand_columns(op.lhs.type) for op in multiplies if isinstance(operand_source(op.lhs), str))
+    for op in multiplies:
+        if isinstance(operand_source(op.lhs), str):
+            resources.add(op, _operand_columns(op.lhs.type))
+    used = resources.total()
     leaves_slots = used + columns + slots <= target.tensor_memory_columns
     blocks = {op.operation.block for op in multiplies}
-    loads = [op for block in blocks for op in operations_in(block) if op.name == _LOAD]
-    is_plain = len(blocks) == 1 and len(loads) <= _FEW_LOADS
+    loads = [len([op for op in operations_in(block) if op.name == _LOAD]) for block in blocks]
+    is_plain = all(map(in_loop, multiplies)) and max(loads) <= _FEW_LOADS
     # Columns are allocated in powers of two (PTX ISA 9.7.16.7.1).
     is_same = (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
     return OperandRoom((slots, 0) if leaves_slots else (0,), leaves_slots and is_plain and is_same)
+
+
+def _add_accumulator(op: ir.OpView, resources: LoopResources) -> None:
+    """Adds the columns of the accumulator of a multiply, unless another multiply or loop has added to it before."""
+    if is_zero(op.acc):
+        resources.add(op, accumulator_columns(op))
+    elif not is_product(op.acc) and not _continues_sums(op.acc):
+        resources.always += accumulator_columns(op)
+
+
+def _continues_sums(acc: ir.Value) -> bool:
+    """Whether a loop carries sums that another loop has computed before."""
+    initial = initial_value(acc) if isinstance(acc.owner, ir.Block) and carried_sources(acc) is not None else None
+    return initial is not None and not isinstance(initial.owner, ir.Block) and initial.owner.operation.name in LOOPS
 
 
 def mark_operands(module: ir.Module, target: Target, spare: int) -> None:

@@ -3,7 +3,8 @@
     for i = 0 .. n { .. if (i + 1) * 64 > m { mask } .. }
 
 becomes `for i = 0 .. min(n, k) { .. }` and `for i = max(0, k) .. n { .. mask .. }`, so that iterations without the mask
-have no branch. A condition that may wrap in the second loop stays in it.
+have no branch. A condition that may wrap in the second loop stays in it. Masks of elements are split likewise
+(whole_masks).
 """
 
 from __future__ import annotations
@@ -31,6 +32,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     yields,
 )
 from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoist, split_point
+from tilec.lowering.tile.divide.whole_masks import add_optional_conditions, remove_optional_conditions, wanted
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
 from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
 from tilec.lowering.tile.simplify.simplify_control import simplify_control
@@ -51,15 +53,17 @@ _LOGIC = tuple(f"cuda_tile.{name}" for name in ("andi", "ori", "xori", "select",
 
 def split_loops(module: ir.Module, evaluate: Evaluate) -> None:
     """Splits innermost loops in place, each into at most three; the number of iterations may be any."""
-    if next(_candidates(module), None) is None:
-        return
-    # Comparisons in other words become one comparison.
-    run_upstream("cse", module)
-    numbers = count()
-    while (found := next(_candidates(module), None)) is not None:
-        _split(*found, next(numbers))
+    add_optional_conditions(module, [loop for loop, _ in _candidates(module)])
+    if next(_candidates(module), None) is not None:
+        # Comparisons in other words become one comparison.
+        run_upstream("cse", module)
+        numbers = count()
+        while (found := next(_candidates(module), None)) is not None:
+            _split(*found, next(numbers))
+            simplify(module, evaluate)
+            simplify_control(module)
+    if remove_optional_conditions(module):
         simplify(module, evaluate)
-        simplify_control(module)
     for op in operations_named(module, (FOR,)):
         if _WHOLE in op.attributes:
             del op.attributes[_WHOLE]
@@ -76,10 +80,24 @@ def _candidates(module: ir.Module) -> Iterator[tuple[ir.OpView, list[tuple[ir.Op
         for op in inner:
             if op.name == _COMPARISON and _STAYS not in op.attributes and _decides(op.results[0]):
                 point = split_point(op.opview, loop)
-                if point is not None and (not found or point.first == found[0][1].first):
+                if point is None or not _spares_a_mask(op.opview, point):
+                    continue
+                if not found or _is_split_alike(found[0], (op.opview, point)):
                     found.append((op.opview, point))
         if found:
             yield loop, found
+
+
+def _spares_a_mask(comparison: ir.OpView, point: SplitPoint) -> bool:
+    """Whether a part of the loop needs no mask; true for comparisons that are not optional."""
+    return wanted(comparison) is None or point.after != wanted(comparison) or point.is_exact_after
+
+
+def _is_split_alike(one: tuple[ir.OpView, SplitPoint], other: tuple[ir.OpView, SplitPoint]) -> bool:
+    """Whether two comparisons split a loop at one point, or are conditions of masks that the same part needs."""
+    if wanted(one[0]) is None or wanted(other[0]) is None:
+        return one[1].first == other[1].first
+    return (one[1].after == wanted(one[0])) == (other[1].after == wanted(other[0]))
 
 
 def _whole(loop: ir.OpView) -> int | None:
@@ -120,12 +138,13 @@ def _chooses_tiles(op: ir.Operation) -> bool:
 
 def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: int) -> None:
     """Makes two loops of one; comparisons are constants in the first, and in the second unless they may wrap there."""
-    first = found[0][1].first
-    hoist(first, loop)
+    terms = list(dict.fromkeys(point.first for _, point in found))
+    for term in terms:
+        hoist(term, loop)
     if _WHOLE not in loop.attributes:
         loop.attributes[_WHOLE] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), number)
     with ir.InsertionPoint(loop.operation), loop.location:
-        end, start = _ends(loop, first)
+        end, start = _ends(loop, terms, found[0][1].after == wanted(found[0][0]))
     with ir.InsertionPoint.after(loop.operation):
         second = loop.operation.clone().opview
     for result, last in zip(loop.operation.results, second.operation.results, strict=True):
@@ -138,6 +157,12 @@ def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: i
     copies = dict(zip(operations_inside(loop), operations_inside(second), strict=True))
     for comparison, point in found:
         copy = copies[comparison.operation].opview
+        needless = wanted(comparison)
+        if needless is not None:
+            # The mask stays in the other loop.
+            _fix(comparison, needless ^ (point.after == needless))
+            _fix(copy, needless ^ (point.after != needless))
+            continue
         _fix(comparison, not point.after)
         if point.is_exact_after:
             _fix(copy, point.after)
@@ -184,13 +209,12 @@ def _fix(comparison: ir.OpView, result: bool) -> None:
     comparison.operation.erase()
 
 
-def _ends(loop: ir.OpView, term: Term) -> tuple[ir.Value, ir.Value]:
-    """The upper bound of the first loop and the lower bound of the second one, which starts at a term or later."""
+def _ends(loop: ir.OpView, terms: list[Term], latest: bool) -> tuple[ir.Value, ir.Value]:
+    """The upper bound of the first loop and the lower bound of the second: the `latest` or the earliest term."""
     type = loop.lowerBound.type
-    number, whole = term.value(term.arithmetic), type_interval(type)
-    if term.interval.low < whole.low or term.interval.high > whole.high:
-        number = term.arithmetic.within(number, *whole)
-    first = _cast(term.arithmetic.made(number), type)
+    first, *others = (_number(term, type) for term in terms)
+    for other in others:
+        first = integer("maxi" if latest else "mini", first, other, signedness="signed")
     end = integer("mini", loop.upperBound, first, signedness="signed")
     if splat(loop.step) == 1:
         return end, integer("maxi", loop.lowerBound, first, signedness="signed")
@@ -199,6 +223,14 @@ def _ends(loop: ir.OpView, term: Term) -> tuple[ir.Value, ir.Value]:
     start = WIDE.made(WIDE.sum([lower, WIDE.product([count, step])]))
     upper = WIDE.made(WIDE.extended(loop.upperBound))
     return end, _cast(integer("mini", start, upper, signedness="signed"), type)
+
+
+def _number(term: Term, type: TileType) -> ir.Value:
+    """A term as an integer of a type: the nearest one."""
+    number, whole = term.value(term.arithmetic), type_interval(type)
+    if term.interval.low < whole.low or term.interval.high > whole.high:
+        number = term.arithmetic.within(number, *whole)
+    return _cast(term.arithmetic.made(number), type)
 
 
 def _cast(value: ir.Value, type: TileType) -> ir.Value:

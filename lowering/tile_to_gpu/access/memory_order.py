@@ -10,6 +10,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import is_within, owner_of, reached, reached_from
 from tilec.lowering.kernel_hints import REPEATED_STORE
+from tilec.lowering.tile.analysis.acquires import ACQUIRING
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisibility
@@ -35,8 +36,6 @@ BULK_ORDERS = {
     **dict.fromkeys(("cuda_tile.store_view_tko", "tilex.store_im2col_tko", "tilex.store_packed_tko"), "weak"),
     **dict.fromkeys(REDUCTIONS, "relaxed"),
 }
-# Memory orders after which the accesses that tokens order later cannot start early.
-ACQUIRING = ("acquire", "acq_rel")
 
 
 def order_of(op: ir.OpView) -> dict[str, str]:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 from tilec.ast_to_tile.control_flow.memory_roots import Root, memory_roots
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.analysis.acquires import ACQUIRING, Acquires
 
 # Access -> the index of its pointer or view operand. Every access that is not a load writes.
 _MEMORY_OPERAND = {
@@ -32,6 +33,9 @@ _LOADS = frozenset(
 # dependent grid sees the writes of this one when this one is complete, so that letting it start orders no access.
 _GRID_CONTROLS = {"cuda_tile.gdc_wait_tko": True, "cuda_tile.gdc_launch_dependents_tko": False}
 
+# The accesses of any array that are ordered after an access that acquires.
+ALL, STRONG = "all", "strong"
+
 # The resource of print operations: prints keep program order among themselves only.
 PRINTED: int = -1
 
@@ -41,47 +45,57 @@ GRIDS: int = -2
 
 @dataclass(frozen=True)
 class Access:
-    """One memory operation; a pointer that branches or loops choose has several roots."""
+    """One memory operation; a pointer that branches or loops choose has several roots.
+
+    Attributes:
+        orders: the accesses of other arrays that are ordered after it, ALL or STRONG; None if it does not acquire.
+        is_strong: whether it has a memory order itself.
+    """
 
     roots: frozenset[Root]
     writes: bool
-    acquires: bool
-    releases: bool
+    orders: str | None = None
+    releases: bool = False
+    is_strong: bool = False
 
 
 @dataclass
 class Effects:
-    """The arrays loaded and stored in a region, and whether an access in it acquires."""
+    """The arrays loaded and stored in a region, what its acquires order, and whether an access in it releases."""
 
     loaded: set[Root] = field(default_factory=set)
     stored: set[Root] = field(default_factory=set)
-    acquires: bool = False
+    orders: set[str] = field(default_factory=set)
+    releases: bool = False
 
 
-def access(operation: ir.OpView) -> Access | None:
-    """The access of a memory operation; None for other operations."""
+def access(operation: ir.OpView, acquires: Acquires) -> Access | None:
+    """The access of a memory operation of an entry with these acquires; None for other operations."""
     name = operation.operation.name
     if name == "cuda_tile.print_tko":
-        return Access(frozenset((PRINTED,)), True, False, False)
+        return Access(frozenset((PRINTED,)), True)
     if name in _GRID_CONTROLS:
-        return Access(frozenset((GRIDS,)), True, _GRID_CONTROLS[name], False)
+        return Access(frozenset((GRIDS,)), True, ALL if _GRID_CONTROLS[name] else None)
     if name not in _MEMORY_OPERAND:
         return None
     ordering = operation.memory_ordering_semantics
     memory = operation.operation.operands[_MEMORY_OPERAND[name]]
-    writes = name not in _LOADS
-    return Access(memory_roots(memory), writes, ordering in ("acquire", "acq_rel"), ordering in ("release", "acq_rel"))
+    orders = None if ordering not in ACQUIRING else ALL if acquires.order_weak_accesses(operation) else STRONG
+    releases, is_strong = ordering in ("release", "acq_rel"), ordering != "weak"
+    return Access(memory_roots(memory), name not in _LOADS, orders, releases, is_strong)
 
 
-def effects(operation: ir.OpView) -> Effects:
+def effects(operation: ir.OpView, acquires: Acquires) -> Effects:
     """The memory effects of all operations nested in an operation."""
     found = Effects()
     for inner in _inside(operation.operation):
-        touched = access(inner)
+        touched = access(inner, acquires)
         if touched is None:
             continue
         (found.stored if touched.writes else found.loaded).update(touched.roots)
-        found.acquires |= touched.acquires
+        found.releases |= touched.releases
+        if touched.orders is not None:
+            found.orders.add(touched.orders)
     return found
 
 

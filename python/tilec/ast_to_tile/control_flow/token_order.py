@@ -2,7 +2,8 @@
 
 A load is ordered after the last store to its array, a store after every earlier access to it. Arrays that are only
 loaded need no tokens. Loops carry the tokens of the arrays they store to, and branches return them as results. Every
-access after an acquire is ordered after it; a release is ordered after every earlier access.
+access after an acquire is ordered after it, a weak one only if it can rely on it (lowering/tile/analysis/acquires.py);
+a release is ordered after every earlier access.
 """
 
 from __future__ import annotations
@@ -10,24 +11,23 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-from tilec.ast_to_tile.control_flow.memory_effects import Access, Effects, Root, access, effects
+from tilec.ast_to_tile.control_flow.memory_effects import ALL, STRONG, Access, Effects, Root, access, effects
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
+from tilec.lowering.tile.analysis.acquires import Acquires
 
 LAST_ACCESS, LAST_STORE = "access", "store"
 
 
 @dataclass(frozen=True)
 class Key:
-    """Identifies a token: that of the last access or store to an array, or (root None) of the last acquire."""
+    """Identifies a token: of the last access or store to an array, or (root None) of the last acquire of a kind."""
 
     root: Root | None
     role: str
 
-
-_ACQUIRED = Key(None, LAST_ACCESS)
 
 # The token of each key; an absent key means no dependence.
 Tokens = dict[Key, ir.Value]
@@ -35,9 +35,10 @@ Tokens = dict[Key, ir.Value]
 
 def order_memory(entry: ir.Operation) -> None:
     """Rewrites the entry in place; operations without dependences are unchanged."""
-    whole = effects(entry)
+    acquires = Acquires(entry)
+    whole = effects(entry, acquires)
     if whole.stored:
-        _Order(entry, whole).run()
+        _Order(entry, whole, acquires).run()
 
 
 @dataclass(frozen=True)
@@ -49,9 +50,10 @@ class _ForwardedTokens:
 
 
 class _Order:
-    def __init__(self, entry: ir.Operation, whole: Effects) -> None:
+    def __init__(self, entry: ir.Operation, whole: Effects, acquires: Acquires) -> None:
         self.block = entry.regions[0].blocks[0]
         self.whole = whole
+        self.acquires = acquires
         self.initial: ir.Value | None = None
 
     def run(self) -> None:
@@ -69,12 +71,12 @@ class _Order:
             elif name in ("cuda_tile.continue", "cuda_tile.break"):
                 self._forward(operation, tokens, forwarded.loop)
             else:
-                touched = access(operation)
+                touched = access(operation, self.acquires)
                 if touched is not None and self._is_ordered(touched):
                     self._access(operation, touched, tokens)
 
     def _is_ordered(self, touched: Access) -> bool:
-        return bool(touched.roots & self.whole.stored) or self.whole.acquires or touched.releases
+        return bool(touched.roots & self.whole.stored or self.whole.orders or self.whole.releases)
 
     def _access(self, operation: ir.OpView, touched: Access, tokens: Tokens) -> None:
         role = LAST_ACCESS if touched.writes else LAST_STORE
@@ -88,20 +90,20 @@ class _Order:
             else:
                 point = ir.InsertionPoint.after(done.owner)
                 tokens[last] = _join_at([tokens[last], done], point, done.owner.location) if last in tokens else done
-        if touched.acquires:
-            tokens[_ACQUIRED] = done
+        if touched.orders is not None:
+            tokens[Key(None, touched.orders)] = done
 
     def _keys(self, inner: Effects) -> list[Key]:
         """The keys of the tokens that an operation with these effects may update."""
         keys = []
         for root in sorted(inner.loaded | inner.stored):
-            if not self._is_ordered(Access(frozenset((root,)), False, False, False)):
+            if not self._is_ordered(Access(frozenset((root,)), False)):
                 continue
             keys.append(Key(root, LAST_ACCESS))
             # Only loads depend on the last store.
             if root in inner.stored and root in self.whole.loaded:
                 keys.append(Key(root, LAST_STORE))
-        return keys + [_ACQUIRED] * inner.acquires
+        return keys + [Key(None, orders) for orders in (ALL, STRONG) if orders in inner.orders]
 
     def _token(self, tokens: Tokens, key: Key) -> ir.Value:
         if key in tokens:
@@ -118,7 +120,7 @@ class _Order:
             _replace(terminator, operands, [])
 
     def _loop(self, loop: ir.OpView, tokens: Tokens) -> None:
-        keys = self._keys(effects(loop))
+        keys = self._keys(effects(loop, self.acquires))
         block = loop.operation.regions[0].blocks[0]
         start = [self._token(tokens, key) for key in keys]
         location = loop.operation.location
@@ -131,7 +133,7 @@ class _Order:
     def _branch(self, branch: ir.OpView, tokens: Tokens, forwarded: _ForwardedTokens) -> None:
         blocks = [region.blocks[0] if len(region.blocks) else None for region in branch.operation.regions]
         falls_through = any(block is not None and _ends_in_yield(block) for block in blocks)
-        keys = self._keys(effects(branch)) if falls_through else []
+        keys = self._keys(effects(branch, self.acquires)) if falls_through else []
         if keys and blocks[1] is None:
             blocks[1] = _empty_else(branch)
         for block in blocks:
@@ -143,7 +145,9 @@ class _Order:
 
 
 def _must_follow(key: Key, touched: Access, role: str) -> bool:
-    if key == _ACQUIRED or touched.releases and key.role == LAST_ACCESS:
+    if key.root is None:
+        return key.role == ALL or touched.is_strong
+    if touched.releases and key.role == LAST_ACCESS:
         return True
     return key.role == role and key.root in touched.roots
 
