@@ -25,7 +25,7 @@ from tilec.signature import Signature
 Const = ct.Constant[int]
 STEPS, DEPTH = 4, 64
 # scale-input-d follows the predicate that says whether the multiply accumulates.
-SCALED = re.compile(r"tcgen05\.mma\.cta_group::\d\.kind::\w+ [^;]*, %p\d+, (\d+);")
+SCALED = re.compile(r"tcgen05\.mma\.cta_group::\d\.kind::\w+(?:\.collector::a::\w+)? [^;]*, %p\d+, (\d+);")
 
 
 @ct.kernel
