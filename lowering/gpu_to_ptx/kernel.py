@@ -8,7 +8,7 @@ import json
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
 from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES
-from tilec.dialect.tile_gpu.operations.channel import CLUSTER
+from tilec.dialect.tile_gpu.operations.channel import CLAIMS, CLUSTER
 from tilec.dialect.tile_gpu.operations.global_memory import GlobalOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, KernelOp, ReturnOp, RolesOp
 from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
@@ -181,12 +181,20 @@ def _initialise_barriers(lowering: Lowering) -> None:
 
 
 def _empty_arrivals(lowering: Lowering, channel: ChannelPlan) -> int | ir.Value:
-    """The arrivals at an empty barrier; those of each CTA of the cluster if the launch has the number of them."""
-    arrivals = channel.empty_arrivals(lowering.compute_threads)
-    if channel.across != CLUSTER or not lowering.joins_programs:
+    """The arrivals at an empty barrier: those of each CTA of the cluster, if the launch has the number of them.
+
+    The CTA of rank 0, which requests a tile block, waits for all CTAs, and the others for themselves alone.
+    """
+    arrivals: int | ir.Value = channel.empty_arrivals(lowering.compute_threads)
+    if channel.across != CLUSTER:
         return arrivals
-    of_each = arrivals // channel.ctas
-    return lowering.compute(f"mul.lo.s32 $0, $1, {of_each};", "i32", lowering.cluster_size)
+    of_each = channel.empty_arrivals(lowering.compute_threads) // channel.ctas
+    if lowering.joins_programs:
+        arrivals = lowering.compute(f"mul.lo.s32 $0, $1, {of_each};", "i32", lowering.cluster_size)
+    if channel.producer == CLAIMS:
+        requests = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", lowering.cluster_rank)
+        arrivals = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", arrivals, of_each, requests)
+    return arrivals
 
 
 def _allocate_tensor_memory(lowering: Lowering) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import (
+    CLAIMS,
     COPIES,
     MMA,
     PAIR,
@@ -97,7 +98,8 @@ def _put_commit(lowering: Lowering, operation: ir.Operation) -> None:
 def _arrive(lowering: Lowering, channel: ChannelPlan, first: int, barrier: ir.Value) -> None:
     """All threads of the role arrive at a barrier, one of those from barrier number `first` on.
 
-    Across CTAs one lane of each warp arrives at the barrier of each CTA, in a pair at that of the CTA that leads it.
+    Across CTAs one lane of each warp arrives at the barrier of each CTA, in a pair at that of the CTA that leads it. A
+    response to a claim is released to this CTA, and to the one that requests the next.
     """
     if channel.across is None:
         lowering.b.execute(ARRIVE, (), barrier)
@@ -106,6 +108,14 @@ def _arrive(lowering: Lowering, channel: ChannelPlan, first: int, barrier: ir.Va
     if channel.across == PAIR:
         arrives = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", lowering.lane)
         rank = pair_leader(lowering)
+    elif channel.producer == CLAIMS:
+        # Nothing that this CTA waits for precedes the arrivals of the others: they could be in the phase after (PTX ISA
+        # 9.7.13.15.4).
+        own = lowering.cluster_rank
+        others = lowering.compute("min.u32 $0, $1, 1;", "i32", own)
+        arrives = lowering.compute("setp.le.s32 $0, $1, $2;", "i1", lowering.lane, others)
+        is_first = lowering.compute("setp.eq.s32 $0, $1, 0;", "i1", lowering.lane)
+        rank = lowering.compute("selp.b32 $0, $1, 0, $2;", "i32", own, is_first)
     else:
         ctas = lowering.cluster_size if lowering.joins_programs else channel.ctas
         arrives = lowering.compute("setp.lt.s32 $0, $1, $2;", "i1", lowering.lane, ctas)
