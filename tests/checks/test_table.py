@@ -115,6 +115,7 @@ def test_every_check_of_the_compiler_is_in_the_table() -> None:
         "cuda_tile.multimem_load_reduce_view_tko",
         "cuda_tile.multimem_reduce_view_tko",
         "cuda_tile.multimem_store_view_tko",
+        "tilex.atomic_red_view_tko",
         "tilex.store_im2col_tko",
         "tilex.store_packed_tko",
         "tilex.get_im2col_index_space_shape",

@@ -35,6 +35,8 @@ INSTRUCTIONS = {
     ("umax", "i64"): "max.u64",
     ("umin", "i32"): "min.u32",
     ("umin", "i64"): "min.u64",
+    ("inc", "i32"): "inc.u32",
+    ("dec", "i32"): "dec.u32",
     ("addf", "f16"): "add.noftz.f16",
     ("addf", "bf16"): "add.noftz.bf16",
     ("addf", "f32"): "add.f32",

@@ -1,4 +1,4 @@
-"""Multiplies of tensor memory that read one lhs one after the other, so that a collector keeps it.
+"""Multiplies of tensor memory that read one lhs in shared memory one after the other, so that a collector keeps it.
 
 before:   load %b0;  %d0 = multiply %a, %b0, ..;  load %b1;  %d1 = multiply %a, %b1, ..
 after:    load %b0;  load %b1;  %d0 = multiply %a, %b0, ..;  %d1 = multiply %a, %b1, ..
@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.operations.placed import LoadTileOp, MultiplyOp
+from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import users_of
 
 _NAMES = (MultiplyOp.OPERATION_NAME, Tcgen05MmaOp.OPERATION_NAME)
@@ -56,10 +57,13 @@ def _reads_alike(first: ir.Operation, second: ir.Operation) -> bool:
     """Whether two multiplies have the same lhs and steps along K.
 
     PTX ISA 9.7.16.10.9: a collector keeps no operand that .ashift moves. Lanes are skipped by multiplies of such ones.
+    Reading tensor memory again costs nothing, while tiles of rhs in turn need fewer slots.
     """
     if first.name != second.name:
         return False
     one, other = first.opview, second.opview
+    if one.lhs.type.memory == TENSOR:
+        return False
     if any(op.ashift or len(op.skipped) or op.accumulator.type.is_transposed for op in (one, other)):
         return False
     attributes = [{name: op.attributes[name] for name in _AGREED if name in op.attributes} for op in (first, second)]
