@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS_AND_SKIPS
-from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
+from tilec.dialect.tile_gpu.operations.channel import WGMMA, ReleaseOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party
@@ -201,6 +201,7 @@ def slot_address(lowering: Lowering, channel: ChannelPlan, buffer: int, party: P
     if slot is None:
         return base
     address = lowering.b.compute(f"mad.lo.s32 $0, $1, {step}, $2;", lowering.b.i32, slot, base)
-    if is_shared:
+    if is_shared and channel.stages == _TWO_SLOTS and WGMMA in channel.consumers:
+        # With more slots `ptxas` has as many instructions either way, and role `mma` has no registers for the first.
         lowering.slot_addresses[address] = SlotAddress(base, slot, step)
     return address
