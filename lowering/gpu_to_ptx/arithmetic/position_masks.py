@@ -13,7 +13,8 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, MaskBit, Position
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit, Position
 from tilec.lowering.instruction_choice import LEAST_BOUNDED_ELEMENTS, is_mask_comparison
 
 _WORD_BITS = 32

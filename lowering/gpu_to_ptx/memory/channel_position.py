@@ -13,7 +13,8 @@ from tilec.dialect.tile_gpu.operations.channel import WGMMA, ReleaseOp
 from tilec.dialect.tile_gpu.types import SHARED
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, PRODUCER, ChannelPlan, Party
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, SlotAddress
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.value_parts import SlotAddress
 
 # A ring whose slots are 0 and 1: the other one is next, and the phase changes after slot 1.
 _TWO_SLOTS = 2

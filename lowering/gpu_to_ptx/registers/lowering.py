@@ -23,6 +23,7 @@ from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField, FloatsOfBits
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
+from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit, Position, SlotAddress
 from tilec.lowering.layout.conversion import SCRATCH_LIMIT_BYTES
 from tilec.lowering.target import LANES, Target
 
@@ -48,36 +49,6 @@ class Role:
     @property
     def threads(self) -> int:
         return LANES * self.warps
-
-
-@dataclass(frozen=True)
-class Position:
-    """The number of an element along a dimension: a part that depends on the thread, if there is one, and a constant.
-
-    Attributes:
-        extent: the elements along the dimension.
-    """
-
-    thread: ir.Value | None
-    constant: int
-    extent: int
-
-
-@dataclass(frozen=True)
-class MaskBit:
-    """A predicate that is a bit of a word."""
-
-    word: ir.Value
-    bit: int
-
-
-@dataclass(frozen=True)
-class SlotAddress:
-    """The parts of the address base + number * step of a slot of a ring in shared memory."""
-
-    base: ir.Value
-    number: ir.Value
-    step: int
 
 
 Rule = Callable[["Lowering", ir.Operation], None]

@@ -9,8 +9,9 @@ from tilec.lowering.gpu_to_ptx.memory.shared_access import ScratchTile, read, ro
 from tilec.lowering.gpu_to_ptx.registers.cluster import address_in_cta, cluster_barrier
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
-from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, Position, lowers
+from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.shared_address import SharedAddress
+from tilec.lowering.gpu_to_ptx.registers.value_parts import Position
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.blocks import inserted_registers
 from tilec.lowering.layout.linear_layout import LinearLayout, flatten
