@@ -185,10 +185,11 @@ def _empty_arrivals(lowering: Lowering, channel: ChannelPlan) -> int | ir.Value:
 
     The CTA of rank 0, which requests a tile block, waits for all CTAs, and the others for themselves alone.
     """
-    arrivals: int | ir.Value = channel.empty_arrivals(lowering.compute_threads)
+    of_all = channel.empty_arrivals(lowering.compute_threads)
     if channel.across != CLUSTER:
-        return arrivals
-    of_each = channel.empty_arrivals(lowering.compute_threads) // channel.ctas
+        return of_all
+    arrivals: int | ir.Value = of_all
+    of_each = of_all // channel.ctas
     if lowering.joins_programs:
         arrivals = lowering.compute(f"mul.lo.s32 $0, $1, {of_each};", "i32", lowering.cluster_size)
     if channel.producer == CLAIMS:

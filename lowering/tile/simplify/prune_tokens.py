@@ -48,7 +48,7 @@ def _drop(op: ir.OpView) -> None:
         return
     with ir.InsertionPoint(op.operation), op.location:
         rebuilt = list(rebuilt_without(op, "token"))
-    # What follows the load follows what it followed.
+    # Later accesses that were ordered after the load are ordered after the accesses before it.
     replace(op, [rebuilt[0], op.token] if is_word else rebuilt)
 
 
