@@ -27,7 +27,9 @@ TARGET = "sm_90a"
 # The modules that a launch needs; all others are the compiler.
 PARTS = (
     *("errors.py", "element_types.py", "frozen.py", "hashing.py", "options.py", "version.py"),
-    *("runtime/*.py", "runtime/dispatch/_dispatch*", "lowering/__init__.py", "lowering/target.py", "lowering/tma/*.py"),
+    *("runtime/*.py", "runtime/arguments/*.py", "runtime/artifact/*.py", "runtime/cubin/*.py", "runtime/devices/*.py"),
+    *("runtime/launch/*.py", "runtime/tensor_maps/*.py", "runtime/dispatch/_dispatch*"),
+    *("lowering/__init__.py", "lowering/target.py", "lowering/tma/*.py"),
     *("process/__init__.py", "process/cuda_bindings.py"),
 )
 
@@ -35,7 +37,7 @@ PARTS = (
 def make(folder: Path) -> None:
     """Compiles and simulates every case, and writes the files that `run` needs to `folder`."""
     import tilec
-    from tilec.runtime import artifact
+    from tilec.runtime.artifact import artifact
 
     folder.mkdir(parents=True, exist_ok=True)
     for case in cases():
@@ -68,7 +70,7 @@ def run(folder: Path) -> int:
     """Launches every case; returns 1 if a result exceeds its tolerance."""
     sys.path.insert(0, str(folder))
     from tilec.errors import LaunchError
-    from tilec.runtime.devices import device_for
+    from tilec.runtime.devices.devices import device_for
 
     try:
         device = device_for(TARGET)
@@ -86,7 +88,7 @@ def run(folder: Path) -> int:
 
 
 def _described(folder: Path, case: Case) -> str:
-    from tilec.runtime.artifact import load
+    from tilec.runtime.artifact.artifact import load
 
     metadata = load(folder / case.name).metadata
     shapes = ", ".join(f"{array.dtype.name}{list(array.shape)}" for array in case.arguments)
@@ -95,8 +97,8 @@ def _described(folder: Path, case: Case) -> str:
 
 def _check(folder: Path, case: Case) -> int:
     """Launches one case and prints the comparison; returns 1 if the result exceeds its tolerance."""
-    from tilec.runtime.artifact import load
-    from tilec.runtime.launch import launch
+    from tilec.runtime.artifact.artifact import load
+    from tilec.runtime.launch.launch import launch
 
     arguments = [np.copy(argument) for argument in case.arguments]
     launch(load(folder / case.name), case.grid, arguments)

@@ -31,7 +31,7 @@ class DeviceArray:
     def __init__(self, content: np.ndarray) -> None:
         from cuda.bindings import driver
 
-        from tilec.runtime.devices import call
+        from tilec.runtime.devices.devices import call
 
         self.shape, self.dtype = content.shape, content.dtype
         self.address = int(call(driver.cuMemAlloc, content.nbytes))
@@ -47,7 +47,7 @@ class DeviceArray:
         """The elements, after all work of the GPU."""
         from cuda.bindings import driver
 
-        from tilec.runtime.devices import call
+        from tilec.runtime.devices.devices import call
 
         found = np.empty(self.shape, self.dtype)
         call(driver.cuCtxSynchronize)
@@ -57,10 +57,10 @@ class DeviceArray:
 
 def kernel_of(artifact: Any) -> Any:
     """A kernel that native launches launch, without the compiler."""
-    from tilec.runtime.devices import devices
+    from tilec.runtime.devices.devices import devices
     from tilec.runtime.dispatch._dispatch import KernelDispatch, connect
-    from tilec.runtime.launch import launch
-    from tilec.runtime.launch_plan import plan
+    from tilec.runtime.launch.launch import launch
+    from tilec.runtime.launch.launch_plan import plan
 
     class Compiled(KernelDispatch):
         parameters = "a", "b", "c"
@@ -79,7 +79,7 @@ def kernel_of(artifact: Any) -> Any:
 
 def check_launches(artifact: Any, ordinal: int) -> int:
     """Prints the result of each check; returns 1 if one failed."""
-    from tilec.runtime.devices import primary_context
+    from tilec.runtime.devices.devices import primary_context
 
     with primary_context(ordinal):
         kernel = kernel_of(artifact)
@@ -119,7 +119,7 @@ def _launch(stream: Any, kernel: Any, args: tuple[Any, ...], **keywords: Any) ->
 def _stream() -> Iterator[int]:
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import call
+    from tilec.runtime.devices.devices import call
 
     stream = call(driver.cuStreamCreate, driver.CUstream_flags.CU_STREAM_NON_BLOCKING)
     try:
@@ -165,7 +165,7 @@ def events(kernel: Any) -> bool:
     """A launch in one stream reads the result of a launch in another one, after an event."""
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import call
+    from tilec.runtime.devices.devices import call
 
     a, b, c = _arrays()
     event = call(driver.cuEventCreate, driver.CUevent_flags.CU_EVENT_DISABLE_TIMING)
@@ -181,7 +181,7 @@ def graph(kernel: Any) -> bool:
     """A captured launch of a prepared kernel, replayed; nothing runs while it is captured."""
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import call
+    from tilec.runtime.devices.devices import call
 
     a, _, c = _arrays()
     counted = DeviceArray(np.arange(ELEMENTS, dtype=np.float32))
@@ -226,8 +226,8 @@ CHECKS = (streams, programmatic_launch, events, graph, threads)
 
 def _print_times(kernel: Any, artifact: Any) -> None:
     """Prints the processor time of a launch, of a launcher, and of the Python path, the driver's included."""
-    from tilec.runtime.launch import launch
-    from tilec.runtime.launch_plan import launcher
+    from tilec.runtime.launch.launch import launch
+    from tilec.runtime.launch.launch_plan import launcher
 
     args = _arrays()
     with _stream() as stream:
@@ -245,7 +245,7 @@ def _seconds(step: Callable[[], object]) -> float:
     """The least processor time of a step over some rounds, each of which starts with an idle GPU."""
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import call
+    from tilec.runtime.devices.devices import call
 
     found = []
     for _ in range(TIMED_ROUNDS):
@@ -259,7 +259,7 @@ def _seconds(step: Callable[[], object]) -> float:
 
 def run_folder(folder: Path, ordinal: int) -> int:
     """Checks the launches of the artifact `vector_add` in the folder; needs the native module beside it."""
-    from tilec.runtime.artifact import load
+    from tilec.runtime.artifact.artifact import load
 
     try:
         from tilec.runtime.dispatch import _dispatch  # noqa: F401

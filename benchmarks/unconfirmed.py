@@ -133,7 +133,7 @@ def main() -> int:
     options = parser.parse_args()
     targets = ("sm_90a", "sm_100a")
     if not options.simulate:
-        from tilec.runtime.devices import device_for
+        from tilec.runtime.devices.devices import device_for
 
         targets = tuple(target for target in targets if _has_device(device_for, target))
         if not targets:

@@ -10,11 +10,11 @@ import numpy as np
 from tilec.element_types import CODED_FLOATS
 from tilec.errors import InputError
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime.binding import Binding
-from tilec.runtime.elements import parameter_dtype
-from tilec.runtime.metadata import Metadata, TensorMapTableParameter, ValueParameter
-from tilec.runtime.padding_memory import over_padding, padding_byte, reads_nothing
-from tilec.runtime.tensor_map import SIZE_BYTES, make
+from tilec.runtime.arguments.binding import Binding
+from tilec.runtime.arguments.elements import parameter_dtype
+from tilec.runtime.artifact.metadata import Metadata, TensorMapTableParameter, ValueParameter
+from tilec.runtime.tensor_maps.padding_memory import over_padding, padding_byte, reads_nothing
+from tilec.runtime.tensor_maps.tensor_map import SIZE_BYTES, make
 
 # The alignment of tensor map parameters in the generated PTX.
 ALIGNMENT_BYTES = 64

@@ -11,13 +11,13 @@ import numpy as np
 from tilec.errors import InputError, Note, SimulationError, SourceLocation
 from tilec.frozen import Frozen, replace
 from tilec.runtime.aligned_buffer import AlignedBuffer
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import bind
+from tilec.runtime.arguments.binding import bind
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.grid import Dimensions, cluster_of, grid_of
-from tilec.runtime.padding_memory import PADDING_BYTES
 from tilec.runtime.parameters import block, pack
 from tilec.runtime.ptxsim import _native
-from tilec.runtime.tensor_map import encode_for_simulator
+from tilec.runtime.tensor_maps.padding_memory import PADDING_BYTES
+from tilec.runtime.tensor_maps.tensor_map import encode_for_simulator
 
 Range = tuple[int, int, bool]
 

@@ -26,7 +26,7 @@ from hypothesis import settings
 
 from tilec.commands.command_line import main
 from tilec.errors import LaunchError
-from tilec.runtime.devices import device_for
+from tilec.runtime.devices.devices import device_for
 
 # Modules that several folders of tests share are in this folder.
 sys.path.append(str(Path(__file__).parent))

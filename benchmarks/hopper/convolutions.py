@@ -60,7 +60,7 @@ def grid_of(layer: Any, images: int, tile: tuple[int, int, int]) -> tuple[int, i
 
 def make(folder: Path) -> None:
     """Compiles all programs to a folder, with the modules that `run` needs."""
-    from tilec.runtime import artifact
+    from tilec.runtime.artifact import artifact
 
     for layer in layers():
         place = folder / "layers" / _file_name(layer)
@@ -115,8 +115,8 @@ def _measured(layer: dict[str, Any], place: Path) -> Iterator[dict[str, Any]]:
     from torch.nn import functional
 
     from hopper.timing import times
-    from tilec.runtime.artifact import load
-    from tilec.runtime.launch import launch
+    from tilec.runtime.artifact.artifact import load
+    from tilec.runtime.launch.launch import launch
 
     torch.manual_seed(1)
     torch.backends.cudnn.benchmark = True

@@ -105,7 +105,7 @@ def _assembled(texts: dict[str, str], folder: Path, jobs: int) -> dict[str, byte
 
 
 def _assemble(named: tuple[str, str]) -> tuple[str, bytes | str]:
-    from tilec.runtime.cubin import assemble
+    from tilec.runtime.cubin.cubin import assemble
 
     name, ptx = named
     try:

@@ -26,7 +26,7 @@ import numpy as np
 import tilec.runtime.simulate as simulator
 from tilec.errors import TilecError
 from tilec.frozen import replace as replace_field
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ConstantArgument,
     ListArgument,
@@ -35,14 +35,14 @@ from tilec.runtime.arguments import (
     TupleArgument,
     leaves,
 )
+from tilec.runtime.arguments.binding import bind
+from tilec.runtime.arguments.elements import POINTEES
+from tilec.runtime.arguments.structured_values import fields_of
 from tilec.runtime.arrays import ArrayView, is_array, view
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import bind
-from tilec.runtime.device_memory import HostRange, host_ranges
-from tilec.runtime.elements import POINTEES
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata, to_line
+from tilec.runtime.devices.device_memory import HostRange, host_ranges
 from tilec.runtime.grid import grid_of
-from tilec.runtime.metadata import Metadata, to_line
-from tilec.runtime.structured_values import fields_of
 
 TARGET = "sm_90a"
 MOST_BYTES = 4 << 20

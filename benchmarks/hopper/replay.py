@@ -7,7 +7,7 @@ artifacts. Needs numpy, ml_dtypes and a driver. Each of several processes runs o
 that reports nothing for 10 s is killed (`hang`), and one whose context is lost ends; a new one goes on with the next
 launch. Each launch runs twice, so that a result that varies is found (`varies`).
 
-`--launch-with MODULE:FUNCTION` replaces `tilec.runtime.launch.launch`, to test this program without a GPU.
+`--launch-with MODULE:FUNCTION` replaces `tilec.runtime.launch.launch.launch`, to test this program without a GPU.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ import ml_dtypes
 import numpy as np
 
 TARGET = "sm_90a"
-DEFAULT_LAUNCH = "tilec.runtime.launch:launch"
+DEFAULT_LAUNCH = "tilec.runtime.launch.launch:launch"
 # As in launch_recorder.py.
 ADDRESS_MODULUS = 1024
 # A process is killed after this time without a report: of its start, which creates a context, and of a launch.
@@ -217,9 +217,9 @@ class Launches:
         return contents, differences(launch, memory, self.archive)
 
     def _artifact(self, launch: dict[str, Any]) -> Any:
-        from tilec.runtime.artifact import Artifact
+        from tilec.runtime.artifact.artifact import Artifact
+        from tilec.runtime.artifact.metadata import read
         from tilec.runtime.json_record import Record
-        from tilec.runtime.metadata import read
 
         cubin = self.archive.read(f"cubin/{launch['ptx_sha256']}")
         return Artifact(read(Record.parse(launch["metadata"], launch["origin"])), "", cubin)
@@ -234,7 +234,7 @@ class Launches:
 
 def synchronize() -> None:
     """Waits for the GPU; raises LaunchError for an error of an earlier launch."""
-    from tilec.runtime.devices import call, device_for, driver, primary_context
+    from tilec.runtime.devices.devices import call, device_for, driver, primary_context
 
     with primary_context(device_for(TARGET).ordinal):
         call(driver().cuStreamSynchronize, 0)

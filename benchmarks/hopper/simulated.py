@@ -14,7 +14,7 @@ from probes.memory_latency import BOX_BYTES, BOX_COLUMNS, BOX_ROWS
 
 from tilec.lowering.tma.tensor_map import TensorMap
 from tilec.runtime.ptxsim import _native
-from tilec.runtime.tensor_map import encode_for_simulator
+from tilec.runtime.tensor_maps.tensor_map import encode_for_simulator
 
 _ALIGNMENT = 128
 

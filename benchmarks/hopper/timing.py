@@ -105,7 +105,7 @@ def _compile(folder: Path, name: str, settings: Any) -> None:
 
     import tilec
     from tilec.errors import TilecError
-    from tilec.runtime import artifact
+    from tilec.runtime.artifact import artifact
 
     try:
         with limited_compiler(settings):
@@ -248,8 +248,8 @@ def _compared(found: Any, expected: Any, tolerance: float) -> dict[str, Any]:
 
 
 def _programs(case: Any, folder: Path, given: Any) -> Iterator[tuple[str, Callable[[], Any]]]:
-    from tilec.runtime.artifact import load
-    from tilec.runtime.launch import launch
+    from tilec.runtime.artifact.artifact import load
+    from tilec.runtime.launch.launch import launch
 
     for path in sorted(folder.glob("tilec*.launch.json")):
         artifact = load(path)
@@ -278,7 +278,7 @@ def _by_tileiras(path: Path, given: Any) -> Callable[[], Any]:
     import torch
     from cuda.bindings import driver
 
-    from tilec.runtime.devices import call
+    from tilec.runtime.devices.devices import call
 
     state: list[Any] = []
 

@@ -30,7 +30,7 @@ _BLOCK = re.compile(rf"<!-- not run: (\w+), drawn by {_SCRIPT} -->\n```text\n.*?
 BACKENDS = {
     "interpret": ("tile", "runtime/interpret/"),
     "simulate": ("ptx", "runtime/ptxsim/"),
-    "launch": ("cubin", "runtime/launch.py"),
+    "launch": ("cubin", "runtime/launch/"),
 }
 _WIDTH = 88
 # Characters of the columns of the text drawings.

@@ -49,7 +49,7 @@ def get_compute_capability(device_id: int | None = None) -> tuple[int, int]:
     """
     settings = options.from_environment()
     if settings.backend in (None, "launch"):
-        from tilec.runtime.devices import devices
+        from tilec.runtime.devices.devices import devices
 
         found = devices()
         if found:

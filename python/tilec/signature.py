@@ -31,7 +31,7 @@ from tilec.errors import InputError, Note
 from tilec.frozen import Frozen, replace
 from tilec.language.datatypes import DType, by_element
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ConstantArgument,
     ConstantValue,
@@ -54,7 +54,7 @@ class Signature(Frozen):
     """The arguments of one compiled kernel, in the order of its parameters.
 
     Args:
-        arguments: the arguments, of the classes of tilec.runtime.arguments.
+        arguments: the arguments, of the classes of tilec.runtime.arguments.arguments.
 
     Example:
         >>> @ct.kernel

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime.tensor_map_arguments import Call
+from tilec.runtime.tensor_maps.tensor_map_arguments import Call
 
 # The mode of cuTensorMapEncodeIm2colWide -> the kind.
 MODES = {"w": "im2col_w", "w128": "im2col_w128"}

@@ -73,6 +73,6 @@ def encode_tensor_map(
 ) -> tuple[int, bytes]:
     """The status of the driver, -1 if it lacks the function, and the encoded map. Raises ValueError for a wrong rank.
 
-    `fields` are those of tilec.runtime.driver_tensor_map.constant_fields. Maps for Blackwell lack the bit that makes
-    small maps fault.
+    `fields` are those of tilec.runtime.tensor_maps.driver_tensor_map.constant_fields. Maps for Blackwell lack the bit
+    that makes small maps fault.
     """

@@ -19,7 +19,7 @@ struct MapTable {
   Outcome fill(MapCache &cache, const uint64_t *words, uint32_t rows, unsigned row_words, const Driver &driver);
 };
 
-/// Tables that a kernel reads, as tilec.runtime.list_tables allocates them.
+/// Tables that a kernel reads, as tilec.runtime.launch.list_tables allocates them.
 class DeviceTables {
 public:
   /// Adds a table of host memory, whose device address `copy` stores in `address`; both must remain.

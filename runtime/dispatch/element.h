@@ -1,4 +1,4 @@
-// Element types of arrays and scalars, by the names of tilec.runtime.elements.
+// Element types of arrays and scalars, by the names of tilec.runtime.arguments.elements.
 #pragma once
 
 #include "dlpack.h"

@@ -14,7 +14,7 @@ constexpr unsigned least_entries = 8, most_entries = 512, max_stack = 16;
 // The limits of tilec.lowering.tma.rules.
 constexpr uint64_t max_extent = uint64_t(1) << 32, max_documented_extent = uint64_t(1) << 31;
 constexpr uint64_t stride_limit = uint64_t(1) << 40;
-// PADDING_BYTES of tilec.runtime.padding_memory.
+// PADDING_BYTES of tilec.runtime.tensor_maps.padding_memory.
 constexpr uint64_t padding_bytes = 128;
 // Driver 595.71.05, known issues: on Blackwell, maps over allocations below 128 KB that are not dense may fault. The
 // workaround clears this bit of the second 64-bit word. It is cleared for all drivers and all maps: the fixed versions
@@ -192,7 +192,7 @@ Outcome MapCache::find(const uint64_t *arguments, const Driver &driver, EncodedM
   return Outcome::Native;
 }
 
-// As over_padding of tilec.runtime.padding_memory.
+// As over_padding of tilec.runtime.tensor_maps.padding_memory.
 int MapCache::encode_padding(uint64_t address, const Driver &driver, EncodedMap &map) const {
   MapRecipe::Values values{address, {recipe.extent_of_padding, 1, 1, 1, 1}, {}};
   std::fill(std::begin(values.strides), std::end(values.strides), padding_bytes);

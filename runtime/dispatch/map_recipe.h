@@ -39,7 +39,7 @@ private:
   std::vector<Step> steps;
 };
 
-/// The fields of tilec.runtime.tensor_map.Recipe, enumerated as in cuda.h.
+/// The fields of tilec.runtime.tensor_maps.tensor_map.Recipe, enumerated as in cuda.h.
 struct MapRecipe {
   enum class Function : uint8_t { Tiled, Im2col, Wide };
 

@@ -44,7 +44,7 @@ struct Plan {
   bool is_clustered(const uint32_t *grid) const;
   /// Turns the grid that is given into blocks; false if they are too many or not whole clusters, if it needs them.
   bool set_blocks(uint32_t *grid) const;
-  /// Whether these entry arguments satisfy the signature, as tilec.runtime.binding checks.
+  /// Whether these entry arguments satisfy the signature, as tilec.runtime.arguments.binding checks.
   bool accepts(const Call &call) const;
   /// The list whose table is this entry argument.
   const Given &list_at(int word, const Call &call) const;

@@ -19,7 +19,7 @@ from header_kernels import KERNELS, POINTERS
 
 import tilec
 from tilec.commands.command_line import main
-from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
+from tilec.runtime.artifact.metadata import Metadata, TensorMapParameter, ValueParameter
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "ahead_of_time"
 
@@ -65,7 +65,7 @@ PYTHON_PROGRAM = """
 import os, sys
 import numpy as np
 import tilec
-from tilec.runtime.launch import launch
+from tilec.runtime.launch.launch import launch
 
 class Array:
     def __init__(self, address, shape, strides, typestr):

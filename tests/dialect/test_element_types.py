@@ -12,7 +12,7 @@ from tilec.element_types import ELEMENT_TYPES, EXTENSION_FLOATS, element_type
 from tilec.language import datatypes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS as REGISTER_ELEMENTS
 from tilec.lowering.tma.tensor_map import DATA_TYPES
-from tilec.runtime.elements import ELEMENTS as ARRAY_ELEMENTS
+from tilec.runtime.arguments.elements import ELEMENTS as ARRAY_ELEMENTS
 from tilec.runtime.interpret.element import ELEMENTS as TILE_ELEMENTS
 
 # Types of which two elements share a byte.

@@ -9,13 +9,13 @@ from typing import Any
 import tilec as ct
 from tilec.driver import kernel_launch
 from tilec.frozen import replace
-from tilec.runtime.arguments import ArrayArgument, ListArgument, ScalarArgument
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.elements import parameter_dtype
-from tilec.runtime.expression import Operation, Parameter
-from tilec.runtime.launch_plan import leaves
-from tilec.runtime.metadata import Metadata, TensorMapParameter, TensorMapTableParameter, ValueParameter
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.arguments.arguments import ArrayArgument, ListArgument, ScalarArgument
+from tilec.runtime.arguments.elements import parameter_dtype
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata, TensorMapParameter, TensorMapTableParameter, ValueParameter
+from tilec.runtime.launch.launch_plan import leaves
+from tilec.runtime.tensor_maps.expression import Operation, Parameter
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 from tilec.signature import Signature
 
 driver = ctypes.CDLL("libcuda.so.1")
@@ -306,7 +306,7 @@ def replace_compiler(**fields: Any) -> None:
         return known[str(signature)]
 
     def run(compiled: Any, grid: Any, args: Any, *, backend: str, stream: Any, **settings: Any) -> None:
-        from tilec.runtime.launch import launch
+        from tilec.runtime.launch.launch import launch
 
         launch(compiled.artifact, grid, args, stream, **settings)
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 START = """
 import numpy as np
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.launch_plan import launcher
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.launch.launch_plan import launcher
 
 @ct.kernel
 def example(x, scale, n: ct.Constant): pass
@@ -72,7 +72,7 @@ except ct.TileError as error: print(error.message)
 
 def test_arguments_that_only_launches_copy_are_refused(run_program) -> None:
     program = """
-from tilec.runtime import launch_plan
+from tilec.runtime.launch import launch_plan
 from tilec.runtime.dispatch._dispatch import Launcher
 
 @ct.kernel

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tilec.runtime.dispatch._dispatch import Plan
-from tilec.runtime.driver_tensor_map import constant_fields
-from tilec.runtime.expression import Parameter
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.tensor_maps.driver_tensor_map import constant_fields
+from tilec.runtime.tensor_maps.expression import Parameter
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 VECTOR = constant_fields(Recipe(Parameter(0), "f32", (Parameter(1),), (), (4,), (1,))) | {
     "granule_bytes": 16,

@@ -14,7 +14,7 @@ import tilec as ct
 from tilec.compile_options import CompileOptions, hints_from_text
 from tilec.errors import UsageError
 from tilec.remarks import LOSSES, TOPICS, Loss, Remark, reported
-from tilec.runtime.cubin import _WARNING
+from tilec.runtime.cubin.cubin import _WARNING
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?%4], tm={}, tn={}, tk={}"
 

@@ -126,7 +126,7 @@ def test_arguments_are_checked_before_execution(scale: Any) -> None:
 
 
 def test_launch_without_a_gpu_is_an_error(scale: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilec.runtime.devices.devices", lambda: ())
+    monkeypatch.setattr("tilec.runtime.devices.devices.devices", lambda: ())
     with pytest.raises(LaunchError, match=r"kernels of sm_\d+a need a GPU of that architecture, found none"):
         tilec.run(scale, 8, [*arrays(), 3.0], backend="launch")
 

@@ -50,7 +50,7 @@ UNNEEDED = """
 torch_mlir mlir ml_dtypes cuda nvidia torch
 dataclasses pathlib hashlib tempfile subprocess logging asyncio concurrent multiprocessing urllib argparse shutil email
 tilec.dialect tilec.lowering.tile tilec.lowering.tile_to_gpu tilec.lowering.gpu tilec.lowering.gpu_to_ptx
-tilec.lowering.ptx tilec.ast_to_tile.tracer tilec.driver.stages tilec.commands tilec.tuning tilec.runtime.cubin
+tilec.lowering.ptx tilec.ast_to_tile.tracer tilec.driver.stages tilec.commands tilec.tuning tilec.runtime.cubin.cubin
 tilec.runtime.interpret tilec.python_run tilec.kernel_export tilec.ahead_of_time tilec.process.time_limit
 """.split()
 

@@ -10,7 +10,7 @@ import pytest
 
 import tilec as ct
 from tilec.errors import InputError
-from tilec.runtime.arguments import ArrayArgument, ScalarArgument
+from tilec.runtime.arguments.arguments import ArrayArgument, ScalarArgument
 from tilec.signature import Signature
 
 

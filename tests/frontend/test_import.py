@@ -18,7 +18,7 @@ EXPENSIVE = (
     *("ast", "dataclasses", "inspect", "linecache", "threading", "tokenize"),
 )
 STAGES = (
-    *("tilec.dialect", "tilec.lowering", "tilec.runtime.arrays", "tilec.runtime.launch", "tilec.driver"),
+    *("tilec.dialect", "tilec.lowering", "tilec.runtime.arrays", "tilec.runtime.launch.launch", "tilec.driver"),
     *("tilec.commands", "tilec.errors", "tilec.language"),
 )
 # What a kernel is declared with; the other functions of the language are loaded when they are used.
@@ -63,7 +63,7 @@ def test_declaration_of_a_kernel_does_not_load(name: str) -> None:
 
 def test_launch_loads_no_reader_of_text_or_of_folders() -> None:
     found = loaded_after("from tilec import launch")
-    assert not {"tilec.specialization.signature_text", "tilec.runtime.kernel_folder", "cuda.bindings"} & found
+    assert not {"tilec.specialization.signature_text", "tilec.runtime.artifact.kernel_folder", "cuda.bindings"} & found
 
 
 def _declared_for_type_checkers() -> set[str]:

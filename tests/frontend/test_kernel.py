@@ -17,7 +17,7 @@ from tilec.dialect.mlir import context, ir
 from tilec.errors import CompileError, InputError, UsageError, VerificationError
 from tilec.language.kernel import Kernel, find
 from tilec.language.kernel_text import find_in_text
-from tilec.runtime.kernel_folder import LoadedKernel
+from tilec.runtime.artifact.kernel_folder import LoadedKernel
 
 ConstInt = ct.Constant[int]
 

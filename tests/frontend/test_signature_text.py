@@ -9,7 +9,7 @@ import pytest
 
 import tilec as ct
 from tilec.errors import InputError
-from tilec.runtime.arguments import ArrayArgument, ConstantArgument, ElementConstant, ScalarArgument
+from tilec.runtime.arguments.arguments import ArrayArgument, ConstantArgument, ElementConstant, ScalarArgument
 from tilec.signature import Signature, parse
 
 

@@ -11,7 +11,7 @@ from cluster_kernels import COLUMNS, DEPTH, KERNELS, ROWS
 
 import tilec
 from tilec.errors import SimulationError
-from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.simulate import Settings, simulate
 
 

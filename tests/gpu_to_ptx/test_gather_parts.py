@@ -9,7 +9,7 @@ import pytest
 
 import tilec
 from tilec.errors import SimulationError
-from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.simulate import Settings, simulate
 from tilec.signature import parse
 

@@ -12,7 +12,7 @@ from simulated import run_ptx
 from tensor_operand import COLUMNS, Product
 
 from tilec.errors import CompileError, UnsupportedError, VerificationError
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 
 HALF = Product("f16", "f32", 2)
 DTYPES = {

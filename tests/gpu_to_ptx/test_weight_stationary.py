@@ -13,7 +13,7 @@ from tensor_operand import Product
 from tilec.errors import VerificationError
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.tensor_layout import TensorLayout
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 
 DTYPES = {
     "f16": np.float16,

@@ -18,7 +18,7 @@ from pairwise import covering_rows
 import tilec
 from tilec import Compiled
 from tilec.language.kernel import Kernel
-from tilec.runtime.arguments import ArrayArgument
+from tilec.runtime.arguments.arguments import ArrayArgument
 from tilec.signature import Signature
 
 # By name: the elements of images and filters. float32 is multiplied in tf32.

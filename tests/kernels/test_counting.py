@@ -15,7 +15,7 @@ from tilec.dialect.assembly.reader import read_module
 from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.signature import Signature
 
 ROWS, COLUMNS = 40, 80

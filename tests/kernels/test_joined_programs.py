@@ -15,7 +15,7 @@ from compare import run_everywhere
 
 import tilec as ct
 from tilec.errors import SimulationError
-from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.simulate import simulate
 
 Extent = ct.Constant[int]

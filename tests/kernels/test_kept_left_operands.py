@@ -14,7 +14,7 @@ from compare import run_everywhere
 import tilec
 import tilec as ct
 from tilec.errors import TilecError
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.signature import Signature
 
 Const = ct.Constant[int]

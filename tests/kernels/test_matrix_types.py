@@ -13,7 +13,7 @@ from matrix_kernels import accumulated_product
 from short_sums import chained, promoted
 
 import tilec as ct
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.signature import Signature
 
 Const = ct.Constant[int]

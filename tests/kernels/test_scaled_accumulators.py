@@ -19,7 +19,7 @@ import tilec as ct
 from tilec.dialect.assembly.printer import print_module
 from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.errors import TilecError
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.signature import Signature
 
 Const = ct.Constant[int]

@@ -32,7 +32,7 @@ from direct_convolution import conv_forward
 import tilec
 import tilec as ct
 from tilec.errors import TilecError, UnsupportedError
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.runtime.simulate import Settings, simulate
 
 COUNT = 120

@@ -35,7 +35,7 @@ import tilec
 import tilec as ct
 from tilec.errors import TilecError, UnsupportedError
 from tilec.lowering.target import TARGETS
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.runtime.simulate import Settings, simulate
 
 COUNT = 90

@@ -16,7 +16,8 @@ from sheet.cases import DENSE, Array, Case
 
 SHEET = Path(__file__).parents[2] / "benchmarks" / "sheet"
 # The imports of `child` and `_by_triton` that need neither a GPU nor torch nor Triton.
-IMPORTS = "import sheet.cases, sheet.triton_compiler, hopper.more_cases, tilec.runtime.artifact; print(sheet.__file__)"
+MODULES = "sheet.cases, sheet.triton_compiler, hopper.more_cases, tilec.runtime.artifact.artifact"
+IMPORTS = f"import {MODULES}; print(sheet.__file__)"
 IN_TRITON = [case for case in DENSE if case.triton]
 
 

@@ -15,7 +15,7 @@ from tilec.lowering.math import nvrtc
 from tilec.lowering.math.device_code import Step
 from tilec.lowering.math.functions import C_TYPES, FUNCTIONS, function
 from tilec.lowering.ptx.emit import emit
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.runtime.simulate import Settings, Shape, run_text
 
 # CUDA C++ Programming Guide, "Mathematical Functions": maximum error in ulp from the correctly rounded result.

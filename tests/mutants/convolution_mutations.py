@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 # The coordinates and the offsets of a copy between a tensor and shared memory.
 _COPY = re.compile(r"cp\.async\.bulk\.tensor\.\dd[^;]*;", re.DOTALL)

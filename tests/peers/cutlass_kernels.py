@@ -14,7 +14,7 @@ from cuda_compiler import nvcc
 from tilec.lowering.tma.rules import violations
 from tilec.lowering.tma.tensor_map import ELEMENTS, FILLS, INTERLEAVES, SWIZZLES, TensorMap, with_usable_strides
 from tilec.runtime.simulate import Settings, Shape, run_text
-from tilec.runtime.tensor_map import SIZE_BYTES, encode_for_simulator
+from tilec.runtime.tensor_maps.tensor_map import SIZE_BYTES, encode_for_simulator
 
 SEEDS = range(3)
 # CUTLASS 4.2 emits no tcgen05.fence between the wait for the product and the loads of it. That a wait with acquire

@@ -22,7 +22,7 @@ from tilec.lowering.tma.tensor_map import ELEMENTS as ELEMENT_TYPES
 from tilec.lowering.tma.tensor_map import FILLS, INTERLEAVES, SWIZZLES, TensorMap
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, run_text
-from tilec.runtime.tensor_map import encode_for_simulator
+from tilec.runtime.tensor_maps.tensor_map import encode_for_simulator
 
 pytestmark = [pytest.mark.peers, pytest.mark.filterwarnings("ignore:TRITON_DEFAULT_FP_FUSION")]
 

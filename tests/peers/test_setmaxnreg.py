@@ -12,7 +12,7 @@ import pytest
 from test_register_budgets import multiplied_twice, signature
 
 import tilec as ct
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 
 pytestmark = pytest.mark.peers
 

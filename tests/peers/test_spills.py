@@ -11,8 +11,8 @@ from sheet.compilers import bytecode
 from test_ptxas import assemblers
 
 import tilec as ct
-from tilec.runtime.cubin import assemble
-from tilec.runtime.ptxas import run_ptxas
+from tilec.runtime.cubin.cubin import assemble
+from tilec.runtime.cubin.ptxas import run_ptxas
 
 pytestmark = pytest.mark.peers
 Extent = ct.Constant[int]

@@ -8,7 +8,7 @@ from tilec.dialect.cuda_tile.debug_info import DICompileUnitAttr, DIFileAttr, DI
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, function
 from tilec.lowering.ptx.emit import emit
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 from tilec.runtime.ptxsim._native import Program
 
 TARGETS = ["sm_90a", "sm_100a"]

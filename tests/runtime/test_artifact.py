@@ -6,10 +6,10 @@ from pathlib import Path
 import pytest
 
 from tilec.errors import InputError
-from tilec.runtime import artifact
-from tilec.runtime.arguments import PointerArgument, ScalarArgument
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.metadata import Metadata, ValueParameter
+from tilec.runtime.arguments.arguments import PointerArgument, ScalarArgument
+from tilec.runtime.artifact import artifact
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata, ValueParameter
 
 PTX = (Path(__file__).parent / "vector_add.ptx").read_text()
 VECTOR_ADD = Artifact(

@@ -8,7 +8,7 @@ import pytest
 
 import tilec
 from tilec.errors import InputError
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     ArrayArgument,
     ConstantArgument,
     ElementConstant,
@@ -19,7 +19,7 @@ from tilec.runtime.arguments import (
     from_text,
     to_text,
 )
-from tilec.runtime.binding import bind
+from tilec.runtime.arguments.binding import bind
 
 MATRIX = ArrayArgument("A", "f16", (None, 8), (None, 1), alignment=16, stride_divisors=(8, 1))
 ARGUMENTS = (MATRIX, ScalarArgument("x", "f32"), ConstantArgument("TM", 128))

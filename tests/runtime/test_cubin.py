@@ -6,8 +6,8 @@ import pytest
 
 import tilec
 from tilec.errors import CompileError
-from tilec.runtime import cubin
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin import cubin
+from tilec.runtime.cubin.cubin import assemble
 
 VECTOR_ADD = (Path(__file__).parent / "vector_add.ptx").read_text()
 ELF_MACHINE_CUDA = 190

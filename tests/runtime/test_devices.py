@@ -66,7 +66,7 @@ def test_driver_is_started_beside_the_compile(tmp_path: Path, recording_driver: 
     file.write_text(f"""{KERNEL}
 import threading
 from tilec.driver import specialized
-from tilec.runtime import devices
+from tilec.runtime.devices import devices
 compile, started = specialized._compile, threading.Event()
 connect = devices.connect_driver
 def connected(*given):
@@ -88,7 +88,7 @@ ct.launch(None, 1, double, (x, 4), backend="launch")
 def test_threads_see_the_same_devices(recorded: Run) -> None:
     program = """
 import threading
-from tilec.runtime.devices import devices, start_driver
+from tilec.runtime.devices.devices import devices, start_driver
 found, barrier = [], threading.Barrier(8)
 def ask():
     barrier.wait()
@@ -106,7 +106,7 @@ print(len(found), set(found))
 def test_fork_waits_until_the_driver_is_started(recorded: Run) -> None:
     program = """
 import os, warnings
-from tilec.runtime.devices import devices, start_driver
+from tilec.runtime.devices.devices import devices, start_driver
 warnings.simplefilter("ignore", DeprecationWarning)  # numpy may have threads
 start_driver()
 child = os.fork()
@@ -120,7 +120,7 @@ print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]))
 def test_functions_of_native_code_have_the_form_that_the_bindings_look_up(recorded: Run) -> None:
     # The bindings contain the versions of cudaTypedefs.h.
     program = """
-from tilec.runtime.devices import devices, driver
+from tilec.runtime.devices.devices import devices, driver
 driver().cuInit(0)
 print("the bindings are ready")
 devices()
@@ -134,7 +134,7 @@ devices()
 LAUNCHES = """
 import numpy as np
 from tilec.errors import TilecError
-from tilec.runtime.devices import device_for, devices, ordinal_of
+from tilec.runtime.devices.devices import device_for, devices, ordinal_of
 print(devices())
 for ask in (lambda: device_for("sm_90a"), lambda: ordinal_of(0x1000)):
     try: print(ask())
@@ -175,7 +175,7 @@ def test_driver_before_cuda_12_counts_as_none(recording_driver: Path, tmp_path: 
 
 def test_oldest_driver_has_all_functions_of_a_launch(recorded: Run) -> None:
     program = """
-from tilec.runtime.devices import devices, entry_points
+from tilec.runtime.devices.devices import devices, entry_points
 print(devices(), [name for name, address in entry_points().items() if not address])
 """
     expected = "(Device(ordinal=0, name='recording driver', capability=(9, 0)),) ['cuTensorMapEncodeIm2colWide']"
@@ -184,7 +184,7 @@ print(devices(), [name for name, address in entry_points().items() if not addres
 
 CALL = """
 from tilec.errors import LaunchError
-from tilec.runtime.devices import call, devices, driver
+from tilec.runtime.devices.devices import call, devices, driver
 devices()
 try: print(call(driver().FUNCTION, INPUTS))
 except LaunchError as error: print(error)

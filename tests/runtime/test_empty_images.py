@@ -5,12 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tilec.runtime.arguments import PointerArgument, ScalarArgument
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.expression import Expression, Operation, Parameter
-from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
+from tilec.runtime.arguments.arguments import PointerArgument, ScalarArgument
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata, TensorMapParameter, ValueParameter
 from tilec.runtime.simulate import simulate
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.tensor_maps.expression import Expression, Operation, Parameter
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 # Copies the 16 pixels of 8 channels from the lower corner to `out`; each thread copies 16 bytes.
 PTX = """\

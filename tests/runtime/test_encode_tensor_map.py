@@ -14,8 +14,8 @@ import tilec as ct
 from tilec.errors import InputError
 from tilec.lowering.tma.rules import ALL_RULES
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime import devices
-from tilec.runtime.tensor_map import encode_for_simulator
+from tilec.runtime.devices import devices
+from tilec.runtime.tensor_maps.tensor_map import encode_for_simulator
 
 _COMMON = ("element", "base", "extents", "strides", "element_strides", "interleave", "swizzle", "l2_promotion", "fill")
 _PIXELS = ("lower", "upper", "channels_per_pixel", "pixels_per_column")

@@ -3,7 +3,7 @@
 import pytest
 
 from tilec.errors import InputError
-from tilec.runtime.expression import Operation, Parameter, evaluate, largest_parameter, to_json, to_text
+from tilec.runtime.tensor_maps.expression import Operation, Parameter, evaluate, largest_parameter, to_json, to_text
 
 ROWS = Operation("ceildiv", Parameter(1), 64)
 

@@ -16,7 +16,7 @@ from dataclasses import replace
 sys.path.insert(0, {here!r})
 from test_simulate import VECTOR_ADD
 from tilec.errors import TilecError
-from tilec.runtime.launch import launch
+from tilec.runtime.launch.launch import launch
 
 a = np.arange(200, dtype=np.float32)
 b, c = 1000 * a, np.zeros_like(a)
@@ -89,8 +89,8 @@ def test_device_arrays_are_used_in_place_without_waiting(recorded) -> None:
 
 
 LISTED = """
-from tilec.runtime.arguments import ArrayArgument, ListArgument
-from tilec.runtime.metadata import ValueParameter
+from tilec.runtime.arguments.arguments import ArrayArgument, ListArgument
+from tilec.runtime.artifact.metadata import ValueParameter
 element = ArrayArgument("xs[?]", "f32", (None,), (1,), 4)
 parameters = (ValueParameter("u64", "xs"), ValueParameter("u32", "len(xs)"))
 listed = changed(arguments=(ListArgument("xs", element),), parameters=parameters)
@@ -174,7 +174,7 @@ def test_kernel_is_loaded_once(recorded) -> None:
 
 ENCODE = """
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime.driver_tensor_map import encode_by_driver
+from tilec.runtime.tensor_maps.driver_tensor_map import encode_by_driver
 tensor_map = TensorMap("bf16", (776, 1000), (1552,), (64, 128), (1, 2), 0x1000, "128B", "none", "nan", "256B")
 for _ in range(64):
     encoded = encode_by_driver(tensor_map, CAPABILITY)
@@ -196,7 +196,7 @@ def test_tensor_maps_are_encoded_by_the_driver_in_aligned_memory(recorded) -> No
 
 IMAGES = """
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime.driver_tensor_map import encode_by_driver
+from tilec.runtime.tensor_maps.driver_tensor_map import encode_by_driver
 images = dict(element="f16", extents=(64, 32, 30, 9, 4), strides=(128, 4096, 122880, 1105920), box=(), swizzle="128B",
               element_strides=(1, 2, 3, 4, 1), base=0x1000, l2_promotion="64B", channels_per_pixel=64,
               pixels_per_column=100)
@@ -302,8 +302,8 @@ def test_bit_21_of_blackwell_maps_is_cleared(recorded) -> None:
 @pytest.mark.parametrize(("major", "byte"), [("9", 0x7E), ("10", 0x5E)])
 def test_launch_encodes_tensor_maps_for_its_device(recorded, major: str, byte: int) -> None:
     program = f"""
-from tilec.runtime import launch as module
-from tilec.runtime.devices import devices
+from tilec.runtime.launch import launch as module
+from tilec.runtime.devices.devices import devices
 from tilec.lowering.tma.tensor_map import TensorMap
 original = module.pack
 def pack(metadata, binding, encode, padding, place):
@@ -390,9 +390,9 @@ def test_empty_grid_launches_nothing(recorded) -> None:
 @pytest.mark.parametrize(("fill", "byte"), [("zero", 0), ("nan", 255)])
 def test_tensor_map_of_an_empty_array_has_padding_as_memory(recorded, fill: str, byte: int) -> None:
     program = f"""
-from tilec.runtime.metadata import TensorMapParameter
-from tilec.runtime.expression import Parameter
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.artifact.metadata import TensorMapParameter
+from tilec.runtime.tensor_maps.expression import Parameter
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 recipe = Recipe(Parameter(0), "f32", (Parameter(3), 8), (32,), (4, 8), (1, 1), fill="{fill}")
 kernel = changed(parameters=(*VECTOR_ADD.metadata.parameters, TensorMapParameter(0)), tensor_maps=(recipe,))
 for _ in range(2):

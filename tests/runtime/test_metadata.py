@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from tilec.errors import InputError
-from tilec.runtime import metadata
+from tilec.runtime.artifact import metadata
+from tilec.runtime.artifact.metadata import TensorMapParameter, TensorMapTableParameter, ValueParameter
 from tilec.runtime.json_record import Record
-from tilec.runtime.metadata import TensorMapParameter, TensorMapTableParameter, ValueParameter
 
 # One f16 matrix read by TMA in boxes of 64x128, and a scalar.
 VALID: dict[str, Any] = {

@@ -9,12 +9,12 @@ from tilec.errors import InputError
 from tilec.lowering.target import target_named
 from tilec.lowering.tma.rules import violations
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime.arguments import ArrayArgument, PointerArgument, ScalarArgument
-from tilec.runtime.binding import bind
-from tilec.runtime.expression import Operation, Parameter
-from tilec.runtime.metadata import Metadata, TensorMapParameter, ValueParameter
+from tilec.runtime.arguments.arguments import ArrayArgument, PointerArgument, ScalarArgument
+from tilec.runtime.arguments.binding import bind
+from tilec.runtime.artifact.metadata import Metadata, TensorMapParameter, ValueParameter
 from tilec.runtime.parameters import block, offsets, pack, pack_value
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.tensor_maps.expression import Operation, Parameter
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 
 @pytest.mark.parametrize(

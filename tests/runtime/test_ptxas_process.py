@@ -11,7 +11,7 @@ import pytest
 
 import tilec as ct
 from tilec.errors import TilecError, TileCompilerExecutionError, TileCompilerTimeoutError
-from tilec.runtime import cubin, ptxas
+from tilec.runtime.cubin import cubin, ptxas
 
 PTX = "// a program\n"
 # Reads its source twice, as ptxas does, and writes both texts.

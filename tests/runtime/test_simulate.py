@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from tilec.errors import InputError, SimulationError
-from tilec.runtime.arguments import PointerArgument, ScalarArgument
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.metadata import Metadata, ValueParameter
+from tilec.runtime.arguments.arguments import PointerArgument, ScalarArgument
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata, ValueParameter
 from tilec.runtime.simulate import Settings, Shape, program, run_text, simulate, unsupported_forms
 
 PTX = (Path(__file__).parent / "vector_add.ptx").read_text()

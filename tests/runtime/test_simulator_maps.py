@@ -8,7 +8,7 @@ import pytest
 from tensor_map_cases import CASES, Case
 
 from tilec.runtime.ptxsim import _native as ptxsim
-from tilec.runtime.tensor_map import encode_for_simulator
+from tilec.runtime.tensor_maps.tensor_map import encode_for_simulator
 
 # Rules that the simulator does not have, and why.
 HOST_ONLY = {

@@ -8,7 +8,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 
 from tilec.errors import InputError
-from tilec.runtime.streams import current_stream, stream_handle
+from tilec.runtime.devices.streams import current_stream, stream_handle
 
 
 def test_stream_of_another_type_is_refused() -> None:

@@ -10,9 +10,9 @@ from tilec.errors import InputError, SourceLocation
 from tilec.lowering.target import target_named
 from tilec.lowering.tma.rules import violations
 from tilec.lowering.tma.tensor_map import TensorMap
-from tilec.runtime.expression import Operation, Parameter
-from tilec.runtime.padding_memory import over_padding, reads_nothing
-from tilec.runtime.tensor_map import Recipe, encode_for_simulator, location_of, make
+from tilec.runtime.tensor_maps.expression import Operation, Parameter
+from tilec.runtime.tensor_maps.padding_memory import over_padding, reads_nothing
+from tilec.runtime.tensor_maps.tensor_map import Recipe, encode_for_simulator, location_of, make
 
 NAMES = ["A", "A.shape[0]", "A.shape[1]", "A.strides[0]", "A.strides[1]"]
 RECIPE = Recipe(

@@ -19,7 +19,7 @@ from tilec.lowering.tma.tensor_map import (
     SWIZZLES,
     TensorMap,
 )
-from tilec.runtime import driver_tensor_map
+from tilec.runtime.tensor_maps import driver_tensor_map
 
 UNDOCUMENTED = {rule.name for rule in ALL_RULES if rule.undocumented}
 

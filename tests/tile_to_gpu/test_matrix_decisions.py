@@ -24,7 +24,7 @@ from tilec.lowering.target import TARGETS, target_named
 from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.lowering.tile_to_gpu.ops import mma
-from tilec.runtime.cubin import assemble
+from tilec.runtime.cubin.cubin import assemble
 
 MATMUL = "A: f16[?,?], B: f16[?,?], C: f32[?,?], tm={}, tn={}, tk={}"
 

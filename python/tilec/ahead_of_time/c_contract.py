@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tilec.runtime.arguments import ArrayArgument
-from tilec.runtime.binding import MAX_EXTENT
+from tilec.runtime.arguments.arguments import ArrayArgument
+from tilec.runtime.arguments.binding import MAX_EXTENT
 
 
 def contract_lines(name: str, argument: ArrayArgument) -> list[str]:

@@ -12,8 +12,7 @@ from tilec.ahead_of_time.c_list import bind_list, list_type, map_table_function,
 from tilec.ahead_of_time.c_support import MAX_RANK, support_text
 from tilec.ahead_of_time.c_tensor_map import tensor_map_lines
 from tilec.errors import UnsupportedError
-from tilec.runtime import artifact as artifacts
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,
@@ -22,8 +21,9 @@ from tilec.runtime.arguments import (
     ScalarArgument,
     leaves,
 )
-from tilec.runtime.kernel_index import Variant
-from tilec.runtime.metadata import Metadata, TensorMapTableParameter, ValueParameter
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.kernel_index import Variant
+from tilec.runtime.artifact.metadata import Metadata, TensorMapTableParameter, ValueParameter
 from tilec.version import VERSION
 
 # Element type of a scalar -> its C type. The 16-bit and 8-bit floats are passed as their bits.

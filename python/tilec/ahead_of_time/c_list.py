@@ -1,14 +1,14 @@
 """The C text for a list of arrays: its check, and its tables in memory that the stream of the launch allocates.
 
-tilec.runtime.list_tables does the same for launches from Python.
+tilec.runtime.launch.list_tables does the same for launches from Python.
 """
 
 from __future__ import annotations
 
 from tilec.ahead_of_time.c_contract import bind_call, contract_lines
 from tilec.ahead_of_time.c_tensor_map import encode_lines
-from tilec.runtime.arguments import ListArgument
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.arguments.arguments import ListArgument
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 
 def bind_list(argument: ListArgument, name: str, index: int) -> list[str]:

@@ -1,7 +1,7 @@
 """The part of generated C headers that does not depend on the kernels.
 
-It encodes tensor maps as tilec.runtime.driver_tensor_map does, and replaces those that read nothing as
-tilec.runtime.padding_memory does.
+It encodes tensor maps as tilec.runtime.tensor_maps.driver_tensor_map does, and replaces those that read nothing as
+tilec.runtime.tensor_maps.padding_memory does.
 """
 
 from __future__ import annotations

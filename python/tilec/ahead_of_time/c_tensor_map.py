@@ -14,9 +14,9 @@ from tilec.lowering.tma.tensor_map import (
     TensorMap,
     corner_rank,
 )
-from tilec.runtime.expression import Expression, Operation, Parameter
-from tilec.runtime.padding_memory import extent_of_padding
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.tensor_maps.expression import Expression, Operation, Parameter
+from tilec.runtime.tensor_maps.padding_memory import extent_of_padding
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 # The functions of the driver, as c_support.py names them.
 _KINDS = {

@@ -11,9 +11,9 @@ from pathlib import Path
 
 from tilec.ahead_of_time.request import Request
 from tilec.errors import InputError, UsageError
-from tilec.runtime import artifact as artifacts
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.kernel_index import INDEX_FILE, Variant, to_text
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.kernel_index import INDEX_FILE, Variant, to_text
 from tilec.version import VERSION
 
 # The names of files and of functions of a C header contain that of the kernel.

@@ -21,7 +21,7 @@ from tilec.ahead_of_time.request import Request
 from tilec.ahead_of_time.sources import Selection, requests_of
 from tilec.compile_options import CompileOptions
 from tilec.errors import InputError
-from tilec.runtime.artifact import read
+from tilec.runtime.artifact.artifact import read
 from tilec.runtime.json_record import Record
 
 _FIELDS = {"source", "signatures", "targets", "hints", "name", "entry"}

@@ -11,7 +11,7 @@ from tilec.driver.stages import compile as compile_entry
 from tilec.errors import TilecError
 from tilec.process.time_limit import compiler_timeout
 from tilec.remarks import Remark
-from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact.artifact import Artifact
 
 
 @dataclass(frozen=True)

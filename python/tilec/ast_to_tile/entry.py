@@ -43,7 +43,7 @@ from tilec.dialect.build import build
 from tilec.dialect.mlir import context, ir
 from tilec.language import datatypes
 from tilec.process.recursion_limit import deep_recursion
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,

@@ -19,8 +19,8 @@ import numpy as np
 
 from tilec.commands.number import decimal
 from tilec.errors import InputError, UsageError
-from tilec.runtime.artifact import check_folder
-from tilec.runtime.elements import ELEMENTS, PARAMETER_DTYPES
+from tilec.runtime.arguments.elements import ELEMENTS, PARAMETER_DTYPES
+from tilec.runtime.artifact.artifact import check_folder
 from tilec.runtime.grid import Dimensions, dimensions
 
 # The description of --arg in the help of a command: the last paragraph of the docstring.

@@ -26,9 +26,9 @@ from tilec.driver.stages import compile as compile_entry
 from tilec.errors import UsageError
 from tilec.explain.reports import REPORTS, memory_picture, reports_of
 from tilec.process.progress import elapsed
-from tilec.runtime import artifact as artifacts
-from tilec.runtime.launch_comment import with_launch_comment
-from tilec.runtime.metadata import to_line
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.launch_comment import with_launch_comment
+from tilec.runtime.artifact.metadata import to_line
 
 EMITS = (*STAGE_NAMES, "all")
 _HINTS = "; ".join(
@@ -150,9 +150,7 @@ def _compiled(arguments: argparse.Namespace, source: str) -> Compiled:
     )
 
 
-def _write_json(
-    compiled: Compiled, emit: str, output: str | None, locations: bool, reports: dict[str, Any]
-) -> None:
+def _write_json(compiled: Compiled, emit: str, output: str | None, locations: bool, reports: dict[str, Any]) -> None:
     """Writes the files of the output; without an output, the JSON contains the text of the selected stages.
 
     `reports` are the fields with the remarks and the reports of `--explain`.

@@ -24,8 +24,8 @@ from tilec.lowering.target import target_named
 from tilec.process.progress import progress
 from tilec.process.worker_processes import WorkerProcesses
 from tilec.remarks import Remark, reported
-from tilec.runtime import artifact as artifacts
-from tilec.runtime.kernel_index import Variant
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.kernel_index import Variant
 
 
 def define(parser: argparse.ArgumentParser) -> None:

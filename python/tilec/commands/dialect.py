@@ -18,7 +18,7 @@ from typing import Any
 
 from tilec.commands import json_output
 from tilec.errors import UsageError
-from tilec.runtime import artifact as artifacts
+from tilec.runtime.artifact import artifact as artifacts
 
 
 def define(parser: argparse.ArgumentParser) -> None:

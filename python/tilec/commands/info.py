@@ -10,7 +10,7 @@ from typing import Any
 from tilec import options
 from tilec.commands import json_output
 from tilec.errors import LaunchError
-from tilec.runtime.devices import Device, device_for, devices
+from tilec.runtime.devices.devices import Device, device_for, devices
 from tilec.version import VERSION
 
 PACKAGES = (

@@ -139,6 +139,6 @@ def _write(content: bytes, output: str) -> None:
     if output == "-":
         sys.stdout.buffer.write(content)
         return
-    from tilec.runtime import artifact
+    from tilec.runtime.artifact import artifact
 
     artifact.write(Path(output), content)

@@ -20,9 +20,9 @@ from tilec.commands.number import MAX_U32, MAX_U64, integer, positive
 from tilec.driver import stages
 from tilec.errors import InputError, UnsupportedError, UsageError
 from tilec.process.progress import elapsed
-from tilec.runtime import artifact as artifacts
 from tilec.runtime.arrays import view
-from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.parameters import block, pack_value
 from tilec.runtime.simulate import Settings, Shape, program, run_text, unsupported_forms

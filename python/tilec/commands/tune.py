@@ -29,9 +29,9 @@ from tilec.compile_options import CHOICES, SIZES, SWITCHES
 from tilec.errors import LaunchError, UsageError
 from tilec.language.hints import NO_HINTS
 from tilec.language.kernel import Kernel, find
-from tilec.runtime.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
-from tilec.runtime.artifact import read
-from tilec.runtime.elements import ELEMENTS
+from tilec.runtime.arguments.arguments import Argument, ArrayArgument, ConstantArgument, ScalarArgument
+from tilec.runtime.arguments.elements import ELEMENTS
+from tilec.runtime.artifact.artifact import read
 from tilec.signature import parse, python_value
 from tilec.tune import TIMED, exhaustive_search
 
@@ -104,7 +104,7 @@ def run(arguments: argparse.Namespace) -> None:
 
 def _default_backend(target: str | None) -> str:
     """`TILEC_BACKEND` if it has times, else "launch" if this machine has a GPU of the target, else "simulate"."""
-    from tilec.runtime.devices import device_for
+    from tilec.runtime.devices.devices import device_for
 
     settings = options.from_environment()
     if settings.backend in TIMED:

@@ -12,9 +12,9 @@ from tilec.language.annotations import ArrayAnnotation
 from tilec.language.datatypes import DType, foreign_dtype, from_numpy, int64
 from tilec.language.kernel import Kernel
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
+from tilec.runtime.arguments.structured_values import fields_of
 from tilec.runtime.arrays import is_array
-from tilec.runtime.streams import library_of
-from tilec.runtime.structured_values import fields_of
+from tilec.runtime.devices.streams import library_of
 
 _UNKNOWN = "unknown", "", "", ()
 # Whether the parameter is a constant and whether its extents are 64-bit, the dimensions with constant extents and

@@ -12,15 +12,15 @@ from tilec.driver.compiled import Compiled
 from tilec.errors import UsageError
 from tilec.frozen import replace
 from tilec.process.progress import elapsed
+from tilec.runtime.arguments.binding import Binding, bind
+from tilec.runtime.arguments.structured_values import arrays_in
 from tilec.runtime.arrays import is_on_device, view
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
-from tilec.runtime.binding import Binding, bind
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.artifact import load as load_artifact  # noqa: F401  (a name of the public interface)
 from tilec.runtime.grid import grid_of
-from tilec.runtime.structured_values import arrays_in
 
 if TYPE_CHECKING:
-    from tilec.runtime.kernel_folder import LoadedKernel
+    from tilec.runtime.artifact.kernel_folder import LoadedKernel
 
 # Backend -> the settings that `run` accepts for it.
 BACKENDS = {
@@ -62,7 +62,7 @@ def preload(compiled: Compiled | Artifact, ordinal: int | None = None) -> None:
         ... except ct.TileError as error: print(error.message)
         example has no launch metadata: compile it to stage 'ptx' or 'cubin'
     """
-    from tilec.runtime.launch import preload as load_on_device
+    from tilec.runtime.launch.launch import preload as load_on_device
 
     load_on_device(compiled.artifact if isinstance(compiled, Compiled) else compiled, ordinal)
 
@@ -141,7 +141,7 @@ def run(
         compiled_or_module = _variant(compiled_or_module, chosen, args, target)
     artifact = _artifact(compiled_or_module, entry, target, "ptx" if chosen == "simulate" else "cubin")
     if chosen == "launch":
-        from tilec.runtime.launch import launch
+        from tilec.runtime.launch.launch import launch
 
         launch(artifact, grid, args, stream, **settings)
         return None
@@ -168,7 +168,7 @@ def default_backend(args: Sequence[Any]) -> str:
 
 def is_loaded_kernel(given: object) -> bool:
     """Whether `tilec.load` has read the object, whose class then is loaded."""
-    module = sys.modules.get("tilec.runtime.kernel_folder")
+    module = sys.modules.get("tilec.runtime.artifact.kernel_folder")
     return module is not None and isinstance(given, module.LoadedKernel)
 
 

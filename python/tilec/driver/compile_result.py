@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from tilec.driver.stage_text import module_text
 from tilec.frozen import Frozen
 from tilec.remarks import Remark, reported
-from tilec.runtime import artifact as artifacts
+from tilec.runtime.artifact import artifact as artifacts
 from tilec.text_input.source import Source
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from tilec.diagnostics.user_traceback import public
 from tilec.driver.compile_result import CompileResult
 from tilec.driver.launch_metadata import metadata_of
 from tilec.errors import KernelUseError, UsageError
-from tilec.runtime import artifact as artifacts
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.metadata import Metadata
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -108,7 +108,7 @@ class Compiled(CompileResult):
             a launcher needs arrays in device memory: pass host arrays to ct.launch
         """
         # Imported here because it loads the bindings of the CUDA driver.
-        from tilec.runtime.launch_plan import launcher
+        from tilec.runtime.launch.launch_plan import launcher
 
         return launcher(self.artifact, args)
 

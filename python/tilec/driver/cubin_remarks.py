@@ -6,7 +6,7 @@ import re
 
 from tilec.errors import SourceLocation
 from tilec.remarks import Remark
-from tilec.runtime.cubin_image import SERIALIZED, Cubin
+from tilec.runtime.cubin.cubin_image import SERIALIZED, Cubin
 
 _LINE = re.compile(r"\bline (\d+)")
 _LOCATION = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\s+(\d+)")

@@ -23,8 +23,8 @@ from tilec.frozen import Frozen, replace
 from tilec.installation import fingerprint
 from tilec.language.kernel import Kernel
 from tilec.remarks import Remark
-from tilec.runtime import metadata as launch_metadata
-from tilec.runtime.cubin_image import Cubin
+from tilec.runtime.artifact import metadata as launch_metadata
+from tilec.runtime.cubin.cubin_image import Cubin
 from tilec.runtime.json_record import Record
 from tilec.signature import Signature
 from tilec.text_input.source import Source

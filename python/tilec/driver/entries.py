@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.driver.stage_text import GPU_PASSED, STAGE_ATTRIBUTE
 from tilec.errors import InputError, UsageError
-from tilec.runtime.arguments import Argument, PointerArgument, ScalarArgument, from_text, to_text
+from tilec.runtime.arguments.arguments import Argument, PointerArgument, ScalarArgument, from_text, to_text
 
 SIGNATURE = "tilec.signature"
 _ENTRY = "cuda_tile.entry"

@@ -15,12 +15,12 @@ from tilec.driver.backends import chosen_backend, is_loaded_kernel, run
 from tilec.driver.specialized import specialized
 from tilec.errors import LaunchUseError, UsageError
 from tilec.language.kernel import Kernel
+from tilec.runtime.devices.streams import current_stream_of
 from tilec.runtime.dispatch._dispatch import Plan, connect, launch
 from tilec.runtime.dispatch._dispatch import launch_counts as _launch_counts
-from tilec.runtime.streams import current_stream_of
 
 if TYPE_CHECKING:
-    from tilec.runtime.kernel_folder import LoadedKernel
+    from tilec.runtime.artifact.kernel_folder import LoadedKernel
 
 __all__ = ["launch", "launch_counts"]
 
@@ -109,7 +109,7 @@ def _plan(kernel: Kernel, args: tuple[Any, ...], grid: Sequence[int] | int | Non
     if kernel.interpret:
         return None
     # Imported here because it loads the bindings of the CUDA driver.
-    from tilec.runtime.launch_plan import plan
+    from tilec.runtime.launch.launch_plan import plan
 
     return plan(specialized(kernel, "launch", args).artifact, args, grid)
 
@@ -117,7 +117,7 @@ def _plan(kernel: Kernel, args: tuple[Any, ...], grid: Sequence[int] | int | Non
 def _connect_driver() -> None:
     """Loads the driver, if this machine has one, and connects native launches with it."""
     # Imported here because it loads the bindings of the CUDA driver.
-    from tilec.runtime.devices import devices
+    from tilec.runtime.devices.devices import devices
 
     devices()
 

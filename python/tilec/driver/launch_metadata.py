@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 from tilec.driver.stage_text import ptx_version
 from tilec.errors import TilecError
 from tilec.frozen import replace
-from tilec.runtime import artifact as artifacts
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact.metadata import SCHEMA, Metadata, read
 from tilec.runtime.json_record import Record
-from tilec.runtime.metadata import SCHEMA, Metadata, read
 from tilec.version import VERSION
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tilec.driver.compiled import Compiled
 from tilec.driver.disk_cache import Request, kept_or_compiled
 from tilec.language.kernel import Kernel
 from tilec.process.compile_lock import COMPILING
+from tilec.runtime.arguments.structured_values import arrays_in
 from tilec.runtime.arrays import is_on_device, view
-from tilec.runtime.structured_values import arrays_in
 from tilec.signature import Signature
 
 # Backend -> the last stage that it needs.
@@ -33,7 +33,7 @@ def specialized(
     """
     if backend == "launch":
         # Imported here because it loads the native module of launches.
-        from tilec.runtime.devices import start_driver
+        from tilec.runtime.devices.devices import start_driver
 
         start_driver()
     signature = Signature.from_arguments(kernel, args)
@@ -65,6 +65,6 @@ def default_target(backend: str, args: Sequence[Any]) -> str:
     on_device = list(filter(is_on_device, arrays_in(args)))
     if backend != "launch" or not on_device:
         return options.from_environment().target
-    from tilec.runtime.devices import devices, ordinal_of
+    from tilec.runtime.devices.devices import devices, ordinal_of
 
     return f"{devices()[ordinal_of(view(on_device[0], '').address)].architecture}a"

@@ -20,7 +20,7 @@ from tilec.remarks import Remark
 
 if TYPE_CHECKING:
     from tilec.driver.compile_result import CompileResult
-    from tilec.runtime.metadata import Metadata
+    from tilec.runtime.artifact.metadata import Metadata
 
 # Neighboring source lines have hues that differ by the golden angle, so that they are easy to tell apart.
 _HUE_STEP_DEGREES = 137

@@ -156,7 +156,7 @@ def _ptx_to_text(module: Any, _job: Job) -> str:
 
 def _ptx_to_cubin(ptx: str, job: Job) -> Any:
     from tilec.driver.cubin_remarks import cubin_remarks
-    from tilec.runtime.cubin import assemble
+    from tilec.runtime.cubin.cubin import assemble
 
     level = _opt_level(job)
     cubin = assemble(ptx, job.target, opt_level=level, waiting=job.assembler)
@@ -167,7 +167,7 @@ def _ptx_to_cubin(ptx: str, job: Job) -> Any:
 
 
 def _opt_level(job: Job) -> int:
-    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL
+    from tilec.runtime.cubin.cubin import DEFAULT_OPT_LEVEL
 
     return DEFAULT_OPT_LEVEL if job.options.opt_level is None else job.options.opt_level
 
@@ -178,7 +178,7 @@ def _with_assembler(job: Job, stages: Sequence[Stage]) -> Iterator[Job]:
     if len(stages) < 2 or stages[-1] is not STAGES[-1]:
         yield job
         return
-    from tilec.runtime.cubin import waiting_ptxas
+    from tilec.runtime.cubin.cubin import waiting_ptxas
 
     with waiting_ptxas(job.target, _opt_level(job)) as assembler:
         yield replace(job, assembler=assembler)
@@ -259,8 +259,8 @@ STAGES = (
         "cubin",
         ".cubin",
         "machine code from `ptxas` if it is installed, else from nvJitLink, in process",
-        ("runtime/cubin.py",),
-        ("tilec.driver.cubin_remarks", "tilec.runtime.cubin"),
+        ("runtime/cubin/",),
+        ("tilec.driver.cubin_remarks", "tilec.runtime.cubin.cubin"),
         _ptx_to_cubin,
     ),
 )

@@ -18,7 +18,7 @@ from tilec.kernel_export.constraints import (
 )
 from tilec.language.datatypes import uint32
 from tilec.language.parameter_annotations import ParameterAnnotation
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,

@@ -202,7 +202,7 @@ def _ptx(request: _Request) -> tuple[bytes, list[Compiled]]:
 
 
 def _cubin(request: _Request) -> tuple[bytes, list[Compiled]]:
-    from tilec.runtime.cubin import DEFAULT_OPT_LEVEL, assemble, link
+    from tilec.runtime.cubin.cubin import DEFAULT_OPT_LEVEL, assemble, link
 
     compiled = _compiled(request)
     level = request.kernel.hints.opt_level_for(request.target)
@@ -239,7 +239,7 @@ def _write(output_file: IO[bytes] | str | bytes | os.PathLike[str], content: byt
     if not isinstance(output_file, str | bytes | os.PathLike):
         output_file.write(content)
         return
-    from tilec.runtime.metadata import to_text
+    from tilec.runtime.artifact.metadata import to_text
 
     path = Path(os.fsdecode(output_file))
     path.write_bytes(content)

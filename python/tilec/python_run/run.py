@@ -10,7 +10,7 @@ from tilec.dialect.mlir import context, ir
 from tilec.language.kernel import Kernel
 from tilec.language.kernel_function import compile_time_calls
 from tilec.python_run.block import BlockRun
-from tilec.runtime.binding import bind
+from tilec.runtime.arguments.binding import bind
 from tilec.runtime.grid import grid_of
 from tilec.runtime.interpret.global_memory import Memory
 from tilec.runtime.interpret.machine import Machine

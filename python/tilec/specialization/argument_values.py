@@ -6,7 +6,7 @@ from enum import Enum
 from math import gcd
 
 from tilec.language.datatypes import DType
-from tilec.runtime.arguments import ConstantValue, ElementConstant, MemberConstant
+from tilec.runtime.arguments.arguments import ConstantValue, ElementConstant, MemberConstant
 
 # The Python values that may be constants of a kernel.
 Constant = bool | int | float | str | Enum | None | DType

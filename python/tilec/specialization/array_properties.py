@@ -9,7 +9,7 @@ from tilec.errors import ArgumentOverflowError, ArgumentTypeError, ArgumentValue
 from tilec.frozen import replace
 from tilec.language.annotations import ArrayAnnotation, ListAnnotation
 from tilec.language.datatypes import PACKED_FLOATS, DType, by_name, from_numpy
-from tilec.runtime.arguments import ArrayArgument, ListArgument
+from tilec.runtime.arguments.arguments import ArrayArgument, ListArgument
 from tilec.runtime.arrays import ArrayView, is_array, negative_strides_error, row_major, view
 from tilec.specialization.argument_values import DEFAULT_ALIGNMENT, elements_per
 

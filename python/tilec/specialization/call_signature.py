@@ -12,9 +12,9 @@ from tilec.errors import ArgumentOverflowError, ArgumentTypeError
 from tilec.frozen import replace
 from tilec.language.datatypes import DType, bool_, float32, foreign_dtype, from_numpy, int32, int64
 from tilec.language.parameter_annotations import ParameterAnnotation, field_annotations
-from tilec.runtime.arguments import Argument, ConstantArgument, RecordArgument, ScalarArgument, TupleArgument
+from tilec.runtime.arguments.arguments import Argument, ConstantArgument, RecordArgument, ScalarArgument, TupleArgument
+from tilec.runtime.arguments.structured_values import check_plain_tuple, fields_of
 from tilec.runtime.arrays import is_array, view
-from tilec.runtime.structured_values import check_plain_tuple, fields_of
 from tilec.specialization.argument_values import Constant, constant_value
 from tilec.specialization.array_properties import array_argument, list_argument
 

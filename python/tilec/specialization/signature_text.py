@@ -8,7 +8,7 @@ from typing import NoReturn, TypeVar
 
 from tilec.errors import InputError, Note
 from tilec.language.datatypes import ALL, DType, by_element, by_name
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 from tilec.driver.stage_text import ptx_target, read_module, stage_of
 from tilec.errors import InputError, UsageError
 from tilec.frozen import Frozen
-from tilec.runtime.launch_comment import split_launch_comment
-from tilec.runtime.metadata import Metadata
+from tilec.runtime.artifact.launch_comment import split_launch_comment
+from tilec.runtime.artifact.metadata import Metadata
 from tilec.text_input.decoding import decoded
 
 if TYPE_CHECKING:

@@ -11,8 +11,8 @@ from tilec.ahead_of_time.request import Request
 from tilec.driver.specialized import LAST_STAGE
 from tilec.language.kernel import Kernel
 from tilec.lowering.model.launch import Work
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import Binding, bind
+from tilec.runtime.arguments.binding import Binding, bind
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.signature import Signature
 from tilec.tuning.tile_work import work_of

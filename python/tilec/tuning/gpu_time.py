@@ -12,11 +12,11 @@ import numpy as np
 from cuda.bindings import driver
 
 from tilec.errors import TileLaunchTimeoutError
+from tilec.runtime.arguments.structured_values import arrays_in
 from tilec.runtime.arrays import view
-from tilec.runtime.devices import call, device_for, ordinal_of, primary_context
-from tilec.runtime.launch import launch
-from tilec.runtime.streams import stream_handle
-from tilec.runtime.structured_values import arrays_in
+from tilec.runtime.devices.devices import call, device_for, ordinal_of, primary_context
+from tilec.runtime.devices.streams import stream_handle
+from tilec.runtime.launch.launch import launch
 from tilec.tuning.candidate import Candidate
 
 # Writing this multiple of the L2 evicts what it holds.

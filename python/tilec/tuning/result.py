@@ -8,7 +8,7 @@ from html import escape
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
-from tilec.runtime import artifact as artifacts
+from tilec.runtime.artifact import artifact as artifacts
 
 T = TypeVar("T")
 

@@ -13,7 +13,7 @@ from tilec.explain.cost import KernelCost, kernel_costs
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.launch import Ring, Work, least_cycles, microseconds
 from tilec.lowering.model.step import TENSOR_PIPE
-from tilec.runtime.artifact import Artifact
+from tilec.runtime.artifact.artifact import Artifact
 from tilec.runtime.grid import Dimensions, grid_of
 from tilec.runtime.simulate import Settings, simulate
 from tilec.tuning.result import Measurement

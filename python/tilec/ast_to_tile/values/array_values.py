@@ -15,7 +15,7 @@ from tilec.dialect.cuda_tile.types import TokenType
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
 from tilec.language import datatypes
-from tilec.runtime.arguments import ArrayArgument
+from tilec.runtime.arguments.arguments import ArrayArgument
 from tilec.signature import dtype_named
 
 

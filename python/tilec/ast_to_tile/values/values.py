@@ -25,8 +25,8 @@ from tilec.language.datatypes import DType
 from tilec.language.kernel_function import is_kernel_function
 from tilec.language.modes import PaddingMode
 from tilec.language.operations.convolution_window import ConvolutionWindow
-from tilec.runtime.arguments import ArrayArgument
-from tilec.runtime.structured_values import fields_of
+from tilec.runtime.arguments.arguments import ArrayArgument
+from tilec.runtime.arguments.structured_values import fields_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

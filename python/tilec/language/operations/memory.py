@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from tilec.language.operations.operands import AxisOrder, Index, IntegerScalar, Operand, Shape, SparseIndex
     from tilec.language.operations.packed import PackedView
     from tilec.language.operations.view import Array, Tile
-    from tilec.runtime.artifact import Artifact
-    from tilec.runtime.kernel_folder import KernelFolder
+    from tilec.runtime.artifact.artifact import Artifact
+    from tilec.runtime.artifact.kernel_folder import KernelFolder
 
 
 @kernel_function
@@ -90,7 +90,7 @@ def _load_on_host(*arguments: object, **keywords: object) -> Artifact | KernelFo
     # On the host `load` reads compiled kernels, and its only argument is a path.
     if len(arguments) != 1 or keywords or not isinstance(arguments[0], str | os.PathLike):
         raise HostCallError("'ct.load' of an array can be called inside a kernel only: on the host it takes a path")
-    from tilec.runtime.kernel_folder import load
+    from tilec.runtime.artifact.kernel_folder import load
 
     return load(os.fspath(arguments[0]))
 

@@ -8,9 +8,9 @@ from contextlib import contextmanager
 import numpy as np
 
 from tilec.errors import LaunchError
+from tilec.runtime.arguments.binding import Binding
 from tilec.runtime.arrays import address_of
-from tilec.runtime.binding import Binding
-from tilec.runtime.devices import call, driver
+from tilec.runtime.devices.devices import call, driver
 
 
 @contextmanager

@@ -9,12 +9,12 @@ from typing import Any
 
 from tilec.errors import InputError, KernelUseError, Note
 from tilec.frozen import Frozen
-from tilec.runtime import artifact as artifacts
-from tilec.runtime import kernel_index
-from tilec.runtime.arguments import Argument, ArrayArgument, ListArgument, leaves
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import bind
-from tilec.runtime.kernel_index import INDEX_FILE, Variant
+from tilec.runtime.arguments.arguments import Argument, ArrayArgument, ListArgument, leaves
+from tilec.runtime.arguments.binding import bind
+from tilec.runtime.artifact import artifact as artifacts
+from tilec.runtime.artifact import kernel_index
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.kernel_index import INDEX_FILE, Variant
 
 
 class LoadedVariant(Frozen):
@@ -76,7 +76,7 @@ class LoadedKernel(Frozen):
             InputError: no variant fits; a note for each states the reason.
 
         Example:
-            >>> from tilec.runtime.kernel_folder import LoadedKernel
+            >>> from tilec.runtime.artifact.kernel_folder import LoadedKernel
             >>> try: LoadedKernel("add", ()).artifact_for((1,), "sm_90a")
             ... except ct.TileError as error: print(error.message)
             kernel 'add' was not compiled for sm_90a, only for: none
@@ -141,7 +141,7 @@ def load_folder(path: str | Path) -> KernelFolder:
         InputError: the folder has no valid index.
 
     Example:
-        >>> from tilec.runtime.kernel_folder import load_folder
+        >>> from tilec.runtime.artifact.kernel_folder import load_folder
         >>> try: load_folder("no/such/folder")
         ... except ct.TileError as error: print(error.message)
         cannot read no/such/folder/index.json: No such file or directory

@@ -10,8 +10,8 @@ from functools import partial
 from tilec.errors import CompileError, Note, TileCompilerExecutionError
 from tilec.process.cuda_bindings import cuda_binding
 from tilec.process.time_limit import run_in_time
-from tilec.runtime.cubin_image import SERIALIZED, Cubin
-from tilec.runtime.ptxas import WaitingPtxas, ptxas_executable, run_ptxas
+from tilec.runtime.cubin.cubin_image import SERIALIZED, Cubin
+from tilec.runtime.cubin.ptxas import WaitingPtxas, ptxas_executable, run_ptxas
 
 nvjitlink = cuda_binding("nvjitlink")
 

@@ -2,8 +2,8 @@
 
 An array of rank r has a pointer, r extents and r strides in elements; a pointer or a scalar has one value; a list of
 arrays has the address of its table and its length; a constant is compiled into the kernel and has none; a tuple or a
-record has the values of its items. `element` is a name of tilec.runtime.elements. The name of an item is its path from
-the parameter, as in `args[1].weights[2]`.
+record has the values of its items. `element` is a name of tilec.runtime.arguments.elements. The name of an item is its
+path from the parameter, as in `args[1].weights[2]`.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from enum import Enum
 
 from tilec.element_types import EXTENSION_FLOATS
 from tilec.frozen import Frozen
-from tilec.runtime.elements import ELEMENTS, POINTEES
+from tilec.runtime.arguments.elements import ELEMENTS, POINTEES
 from tilec.runtime.json_record import Record
 
 

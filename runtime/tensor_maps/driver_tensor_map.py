@@ -6,9 +6,9 @@ from typing import Any
 
 from tilec.errors import LaunchError
 from tilec.lowering.tma.tensor_map import ELEMENTS, FILLS, INTERLEAVES, KINDS, L2_PROMOTIONS, SWIZZLES, TensorMap
-from tilec.runtime.devices import devices, entry_points, error_name, missing_function
+from tilec.runtime.devices.devices import devices, entry_points, error_name, missing_function
 from tilec.runtime.dispatch._dispatch import encode_tensor_map
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 # cuda.h of CUDA 13 aligns CUtensorMap to 128 bytes (64 before).
 HOST_ALIGNMENT_BYTES = 128

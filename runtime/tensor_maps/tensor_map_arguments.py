@@ -13,7 +13,7 @@ from tilec.lowering.tma.rule import Violation, driver_source
 from tilec.lowering.tma.rules import violations
 from tilec.lowering.tma.tensor_map import ELEMENTS, FILLS, INTERLEAVES, L2_PROMOTIONS, SWIZZLES, WIDE_KINDS, TensorMap
 from tilec.runtime.arrays import is_array, view
-from tilec.runtime.tensor_map import encode_for_simulator
+from tilec.runtime.tensor_maps.tensor_map import encode_for_simulator
 
 BACKENDS = ("simulate", "launch")
 # The widest field of a map.
@@ -120,8 +120,8 @@ class Call:
 
     def _encode_on(self, ordinal: int, tensor_map: TensorMap, target: Target | None, unconfirmed: bool) -> bytes:
         # The driver's bindings are imported for launches only.
-        from tilec.runtime.devices import devices, primary_context
-        from tilec.runtime.driver_tensor_map import encode_by_driver
+        from tilec.runtime.devices.devices import devices, primary_context
+        from tilec.runtime.tensor_maps.driver_tensor_map import encode_by_driver
 
         found = {device.ordinal: device for device in devices()}
         if ordinal not in found:

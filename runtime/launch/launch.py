@@ -12,18 +12,18 @@ import numpy as np
 
 from tilec.errors import InputError
 from tilec.runtime.aligned_buffer import AlignedBuffer
+from tilec.runtime.arguments.binding import Binding, bind
 from tilec.runtime.arrays import address_of
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import Binding, bind
-from tilec.runtime.device_memory import on_device
-from tilec.runtime.devices import Device, call, device_for, driver, ordinal_of, primary_context
-from tilec.runtime.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata
+from tilec.runtime.devices.device_memory import on_device
+from tilec.runtime.devices.devices import Device, call, device_for, driver, ordinal_of, primary_context
+from tilec.runtime.devices.streams import current_stream, stream_handle
 from tilec.runtime.grid import Dimensions, cluster_of, grid_of
-from tilec.runtime.list_tables import memory_of_stream, rows_on_device
-from tilec.runtime.metadata import Metadata
-from tilec.runtime.padding_memory import PADDING_BYTES
+from tilec.runtime.launch.list_tables import memory_of_stream, rows_on_device
 from tilec.runtime.parameters import block, offsets, pack
-from tilec.runtime.streams import current_stream, stream_handle
+from tilec.runtime.tensor_maps.driver_tensor_map import HOST_ALIGNMENT_BYTES, encode_by_driver
+from tilec.runtime.tensor_maps.padding_memory import PADDING_BYTES
 
 # CUDA programming guide, "Thread Block Clusters": larger clusters need a function attribute.
 PORTABLE_CLUSTER = 8
@@ -108,7 +108,7 @@ def _image(artifact: Artifact) -> bytes:
 @cache
 def _assembled(ptx: str, target: str) -> bytes:
     # Imported here because most artifacts contain a cubin, and the assembler takes long to load.
-    from tilec.runtime.cubin import assemble
+    from tilec.runtime.cubin.cubin import assemble
 
     return assemble(ptx, target).content
 

@@ -11,7 +11,7 @@ import numpy as np
 from tilec.element_types import CODED_FLOATS
 from tilec.errors import ArgumentTypeError, ArgumentValueError
 from tilec.frozen import replace
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,
@@ -24,9 +24,9 @@ from tilec.runtime.arguments import (
     ScalarArgument,
     TupleArgument,
 )
+from tilec.runtime.arguments.elements import ELEMENTS, POINTEES, element_of
+from tilec.runtime.arguments.structured_values import check_plain_tuple, fields_of
 from tilec.runtime.arrays import ArrayView, address_of, is_array, negative_strides_error, view
-from tilec.runtime.elements import ELEMENTS, POINTEES, element_of
-from tilec.runtime.structured_values import check_plain_tuple, fields_of
 
 if TYPE_CHECKING:
     from typing_extensions import TypeIs

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from tilec.errors import InputError
 from tilec.frozen import Frozen, replace
 from tilec.hashing import sha256
-from tilec.runtime import metadata as launch_metadata
+from tilec.runtime.artifact import metadata as launch_metadata
+from tilec.runtime.artifact.metadata import Metadata
 from tilec.runtime.json_record import Record
-from tilec.runtime.metadata import Metadata
 
 if TYPE_CHECKING:
     from pathlib import Path

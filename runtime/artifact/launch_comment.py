@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tilec.frozen import replace
+from tilec.runtime.artifact.metadata import Metadata, read, to_line
 from tilec.runtime.json_record import Record
-from tilec.runtime.metadata import Metadata, read, to_line
 
 _MARK = "// tilec.launch: "
 

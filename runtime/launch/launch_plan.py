@@ -10,7 +10,7 @@ import numpy as np
 
 from tilec.errors import InputError, UsageError
 from tilec.lowering.tma.tensor_map import ELEMENTS
-from tilec.runtime.arguments import (
+from tilec.runtime.arguments.arguments import (
     Argument,
     ArrayArgument,
     ConstantArgument,
@@ -20,18 +20,18 @@ from tilec.runtime.arguments import (
     ScalarArgument,
     TupleArgument,
 )
-from tilec.runtime.artifact import Artifact
-from tilec.runtime.binding import Binding, bind
-from tilec.runtime.devices import Device, device_for, primary_context, retained_context
+from tilec.runtime.arguments.binding import Binding, bind
+from tilec.runtime.artifact.artifact import Artifact
+from tilec.runtime.artifact.metadata import Metadata, ValueParameter
+from tilec.runtime.devices.devices import Device, device_for, primary_context, retained_context
 from tilec.runtime.dispatch._dispatch import Launcher, Plan
-from tilec.runtime.driver_tensor_map import BLACKWELL_MAJOR, constant_fields, encode_by_driver
-from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.grid import grid_of
-from tilec.runtime.launch import launch, loaded, ordinal_of_arrays
-from tilec.runtime.metadata import Metadata, ValueParameter
-from tilec.runtime.padding_memory import extent_of_padding, reads_nothing
+from tilec.runtime.launch.launch import launch, loaded, ordinal_of_arrays
 from tilec.runtime.parameters import pack, tensor_maps
-from tilec.runtime.tensor_map import Recipe
+from tilec.runtime.tensor_maps.driver_tensor_map import BLACKWELL_MAJOR, constant_fields, encode_by_driver
+from tilec.runtime.tensor_maps.expression import Expression, Operation, Parameter
+from tilec.runtime.tensor_maps.padding_memory import extent_of_padding, reads_nothing
+from tilec.runtime.tensor_maps.tensor_map import Recipe
 
 _UNKNOWN = -1
 

@@ -36,10 +36,10 @@ from tilec.lowering.tma.tensor_map import (
     corner_rank,
     with_usable_strides,
 )
-from tilec.runtime import expression
-from tilec.runtime.expression import Expression, Operation, Parameter
 from tilec.runtime.json_record import Record
-from tilec.runtime.padding_memory import reads_nothing
+from tilec.runtime.tensor_maps import expression
+from tilec.runtime.tensor_maps.expression import Expression, Operation, Parameter
+from tilec.runtime.tensor_maps.padding_memory import reads_nothing
 
 SIZE_BYTES = 128
 
@@ -147,8 +147,8 @@ def make(
 ) -> TensorMap:
     """The tensor map for these entry arguments.
 
-    An extent may be 0 and the box of an im2col kind empty, which cannot be encoded: see tilec.runtime.padding_memory.
-    Raises InputError, with the source location, for a violated rule.
+    An extent may be 0 and the box of an im2col kind empty, which cannot be encoded: see
+    tilec.runtime.tensor_maps.padding_memory. Raises InputError, with the source location, for a violated rule.
     """
     tensor_map = TensorMap(
         element=recipe.element,

@@ -7,7 +7,7 @@ from contextlib import contextmanager
 
 from tilec.frozen import Frozen
 from tilec.runtime.arrays import ArrayView
-from tilec.runtime.devices import call, driver
+from tilec.runtime.devices.devices import call, driver
 
 # The alignment of cuMemAlloc. The copy of an array keeps the host address modulo this.
 GRANULE_BYTES = 256

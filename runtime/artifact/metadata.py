@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 from tilec.frozen import Frozen, field_names
-from tilec.runtime import expression
-from tilec.runtime.arguments import Argument, ListArgument, leaves, read_arguments
-from tilec.runtime.elements import PARAMETER_DTYPES
+from tilec.runtime.arguments.arguments import Argument, ListArgument, leaves, read_arguments
+from tilec.runtime.arguments.elements import PARAMETER_DTYPES
 from tilec.runtime.json_record import Record
-from tilec.runtime.tensor_map import Recipe, read_recipe, write_recipe
+from tilec.runtime.tensor_maps import expression
+from tilec.runtime.tensor_maps.tensor_map import Recipe, read_recipe, write_recipe
 
 SCHEMA = "tilec.launch/1"
 

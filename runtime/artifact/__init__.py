@@ -1,0 +1,1 @@
+"""Compiled kernels as files: artifacts with launch metadata, and folders of kernels with an index."""

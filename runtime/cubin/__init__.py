@@ -1,0 +1,1 @@
+"""Assembly of PTX to cubins."""

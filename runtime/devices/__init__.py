@@ -1,0 +1,1 @@
+"""CUDA devices, calls of the driver, memory of devices, and streams."""
