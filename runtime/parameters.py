@@ -41,7 +41,7 @@ def pack_value(type_name: str, value: int | float) -> bytes:
 
 def _code(type_name: str, value: int | float) -> bytes:
     # Imported here because few launches need it.
-    from tilec.runtime.interpret.float_format import FORMATS
+    from tilec.runtime.interpret.numbers.float_format import FORMATS
 
     return FORMATS[type_name].encode(np.asarray(value, np.float64)).tobytes()
 

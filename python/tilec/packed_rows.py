@@ -10,9 +10,9 @@ from numpy.typing import ArrayLike
 from tilec.diagnostics.user_traceback import public
 from tilec.errors import ArgumentTypeError, ArgumentValueError
 from tilec.language.datatypes import PACKED_FLOATS, DType
-from tilec.runtime.interpret.float_format import FORMATS
-from tilec.runtime.interpret.packed import pack_bits, unpack_bits
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+from tilec.runtime.interpret.numbers.float_format import FORMATS
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, round_to
+from tilec.runtime.interpret.operations.packed import pack_bits, unpack_bits
 
 
 @public

@@ -290,8 +290,8 @@ _ROUNDED = ("tf32", *CODED_FLOATS)
 
 def _rounded(value: float, element: str) -> float:
     # Imported here because few launches need it.
-    from tilec.runtime.interpret.float_format import FORMATS
-    from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+    from tilec.runtime.interpret.numbers.float_format import FORMATS
+    from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, round_to
 
     return float(round_to(np.asarray(value), FORMATS[element], NEAREST_EVEN))
 

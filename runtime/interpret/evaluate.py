@@ -7,10 +7,10 @@ import numpy as np
 from tilec.dialect.fields import ONE, OPTIONAL, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import groups
-from tilec.runtime.interpret.constants import array_of_elements, scalar_of_attribute
-from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.constants import array_of_elements, scalar_of_attribute
+from tilec.runtime.interpret.numbers.element import TileElement
 from tilec.runtime.interpret.prepare import Preparation, element_of
 from tilec.runtime.interpret.step import TileType
 

@@ -8,10 +8,10 @@ import numpy as np
 
 from tilec.dialect.mlir import ir
 from tilec.runtime.arrays import address_of
-from tilec.runtime.interpret.constants import array_of_elements
-from tilec.runtime.interpret.global_memory import Memory, Range
+from tilec.runtime.interpret.memory.global_memory import Memory, Range
+from tilec.runtime.interpret.numbers.constants import array_of_elements
+from tilec.runtime.interpret.operations.shape import bytes_of
 from tilec.runtime.interpret.prepare import element_of
-from tilec.runtime.interpret.shape import bytes_of
 
 # The alignment of cuMemAlloc, more than any element needs.
 _ALIGNMENT = 256

@@ -10,8 +10,8 @@ import numpy as np
 from tilec.errors import Note, SimulationError
 from tilec.runtime.arrays import address_of
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.global_memory import Memory, Range
-from tilec.runtime.interpret.ordering import Ordering
+from tilec.runtime.interpret.memory.global_memory import Memory, Range
+from tilec.runtime.interpret.memory.ordering import Ordering
 from tilec.runtime.interpret.step import Block, Leave, Slots, Step
 
 Dimensions = tuple[int, int, int]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilec.runtime.interpret import (
+from tilec.runtime.interpret.operations import (
     arith,
     assume,
     atomic,

@@ -16,10 +16,10 @@ from tilec.dialect.tilex.im2col_type import Im2colViewType as Im2colView
 from tilec.dialect.tilex.packed_type import PackedViewType as PackedView
 from tilec.errors import UnsupportedError
 from tilec.lowering.tile.analysis.stride_assumptions import ASSUME, MAKE_TENSOR_VIEW, is_stride, stride_assumptions
-from tilec.runtime.interpret.constants import array_of_elements
-from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.location import source_location
-from tilec.runtime.interpret.masked_pointers import OFFSET, is_masked
+from tilec.runtime.interpret.memory.masked_pointers import OFFSET, is_masked
+from tilec.runtime.interpret.numbers.constants import array_of_elements
+from tilec.runtime.interpret.numbers.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.op_groups import MEANINGS
 from tilec.runtime.interpret.step import (
     Block,

@@ -12,14 +12,14 @@ from tilec.dialect.mlir import ir
 from tilec.errors import InputError
 from tilec.process.recursion_limit import deep_recursion
 from tilec.runtime.grid import Dimensions, grid_of
-from tilec.runtime.interpret.element import TileElement
-from tilec.runtime.interpret.global_memory import Memory, Range
 from tilec.runtime.interpret.global_values import GlobalValues
-from tilec.runtime.interpret.integer import wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.ordering import Ordering
+from tilec.runtime.interpret.memory.global_memory import Memory, Range
+from tilec.runtime.interpret.memory.ordering import Ordering
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import wrap
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, round_to
 from tilec.runtime.interpret.prepare import Preparation, plain_type
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 
 Value = int | float
 

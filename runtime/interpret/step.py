@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from tilec.errors import Note, SourceLocation
-from tilec.runtime.interpret.element import TileElement
+from tilec.runtime.interpret.numbers.element import TileElement
 from tilec.runtime.interpret.registry import Meaning
 
 

@@ -13,7 +13,7 @@ from tilec.language import datatypes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS as REGISTER_ELEMENTS
 from tilec.lowering.tma.tensor_map import DATA_TYPES
 from tilec.runtime.arguments.elements import ELEMENTS as ARRAY_ELEMENTS
-from tilec.runtime.interpret.element import ELEMENTS as TILE_ELEMENTS
+from tilec.runtime.interpret.numbers.element import ELEMENTS as TILE_ELEMENTS
 
 # Types of which two elements share a byte.
 SUB_BYTE = ("i4", "f4E2M1FN")

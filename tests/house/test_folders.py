@@ -14,7 +14,7 @@ MOST_FILES = 25
 # `rglob` follows no links, which an editable installation may have.
 FOLDERS = {
     path.parent.relative_to(top.parent).as_posix(): path.parent
-    for top in ((PACKAGE / name).resolve() for name in ("ast_to_tile", "dialect", "language", "lowering"))
+    for top in ((PACKAGE / name).resolve() for name in ("ast_to_tile", "dialect", "language", "lowering", "runtime"))
     for path in sorted(top.rglob("__init__.py"))
 }
 

@@ -9,8 +9,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tilec.runtime.interpret.directed import operate
-from tilec.runtime.interpret.float_format import FORMATS
+from tilec.runtime.interpret.numbers.directed import operate
+from tilec.runtime.interpret.numbers.float_format import FORMATS
 
 MODES = ("nearest_even", "zero", "negative_inf", "positive_inf")
 PRECISION_AND_MAX_EXPONENT = {"f16": (11, 15), "bf16": (8, 127), "f32": (24, 127), "f64": (53, 1023)}

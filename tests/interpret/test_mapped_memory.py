@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from tilec.errors import SimulationError
-from tilec.runtime.interpret import mapped_memory
-from tilec.runtime.interpret.mapped_memory import MappedMemory
+from tilec.runtime.interpret.memory import mapped_memory
+from tilec.runtime.interpret.memory.mapped_memory import MappedMemory
 
 POINTERS = "%p: tile<ptr<f32>>, %q: tile<ptr<f32>>"
 COPY = """%x, %k = load_ptr_tko weak %p : tile<ptr<f32>> -> tile<f32>, token

@@ -6,8 +6,8 @@ import ml_dtypes
 import numpy as np
 import pytest
 
-from tilec.runtime.interpret.float_format import FORMATS, UE5M3
-from tilec.runtime.interpret.rounding import round_to
+from tilec.runtime.interpret.numbers.float_format import FORMATS, UE5M3
+from tilec.runtime.interpret.numbers.rounding import round_to
 
 MODES = ("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away")
 BYTE_FORMATS = {

@@ -12,8 +12,8 @@ from tilec.language.kernel_function import compile_time_calls
 from tilec.python_run.block import BlockRun
 from tilec.runtime.arguments.binding import bind
 from tilec.runtime.grid import grid_of
-from tilec.runtime.interpret.global_memory import Memory
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.memory.global_memory import Memory
 from tilec.runtime.interpret.run import blocks
 from tilec.signature import Signature
 

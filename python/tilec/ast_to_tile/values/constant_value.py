@@ -8,8 +8,8 @@ import numpy as np
 
 from tilec.errors import TileValueError
 from tilec.language.datatypes import DType
-from tilec.runtime.interpret.float_format import FORMATS
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+from tilec.runtime.interpret.numbers.float_format import FORMATS
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, round_to
 
 
 def stored(number: bool | int | float, dtype: DType) -> bool | int | float:

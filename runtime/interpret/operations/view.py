@@ -7,14 +7,14 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilec.dialect import undefined_behaviour
-from tilec.runtime.interpret import access
-from tilec.runtime.interpret.assume import check_assumption
-from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.integer import limits, scalar, unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.masked_pointers import POISON
-from tilec.runtime.interpret.memory import unwritten
+from tilec.runtime.interpret.memory import access
+from tilec.runtime.interpret.memory.masked_pointers import POISON
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import limits, scalar, unsigned, wrap
+from tilec.runtime.interpret.operations.assume import check_assumption
+from tilec.runtime.interpret.operations.memory import unwritten
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TileType, TileViewType
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tilec.dialect.print_format import Directive, parse_format
-from tilec.runtime.interpret.element import TileElement
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.integer import reading
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.printf import formatted
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import reading
+from tilec.runtime.interpret.numbers.printf import formatted
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TileType
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.atomic import update_view
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.operations.atomic import update_view
+from tilec.runtime.interpret.operations.view import TileView, load_tile, locate, store_tile
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
-from tilec.runtime.interpret.view import TileView, load_tile, locate, store_tile
 
 Tile = np.ndarray
 Tiles = tuple[np.ndarray, ...]

@@ -9,8 +9,8 @@ import numpy as np
 from tilec.dialect import undefined_behaviour
 from tilec.dialect.cuda_tile.attributes import BoundedAttr, DivByAttr
 from tilec.lowering.tile.analysis.stride_assumptions import Predicate
-from tilec.runtime.interpret.integer import signed
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.integer import signed
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step, TensorViewType, TileType
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret import access
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.memory import access
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.element import TileElement
+from tilec.runtime.interpret.numbers.element import TileElement
 
 
 def unsigned(tile: np.ndarray, element: TileElement) -> np.ndarray:

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 import numpy as np
 
 from tilec.dialect import undefined_behaviour
-from tilec.runtime.interpret import access
-from tilec.runtime.interpret.element import TileElement
-from tilec.runtime.interpret.integer import scalar
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.memory import access
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import scalar
+from tilec.runtime.interpret.operations.view import TensorView, check_number, extent_results
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Im2colViewType, Step, TileType
-from tilec.runtime.interpret.view import TensorView, check_number, extent_results
 
 Tile = np.ndarray
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tilec.runtime.interpret.intervals import Intervals
+from tilec.runtime.interpret.memory.intervals import Intervals
 
 # proc_pid_maps(5): one line per mapping, with its addresses in hexadecimal and its permissions.
 _MAPS = Path("/proc/self/maps")

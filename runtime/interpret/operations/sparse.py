@@ -15,9 +15,9 @@ from tilec.dialect.tilex.sparse_rules import (
     nibbles,
 )
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.integer import reading, wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.mma import decoded, product, rounded_sum
+from tilec.runtime.interpret.numbers.integer import reading, wrap
+from tilec.runtime.interpret.operations.mma import decoded, product, rounded_sum
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
 

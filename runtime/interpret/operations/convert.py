@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tilec.dialect import undefined_behaviour
-from tilec.runtime.interpret.integer import limits, reading, wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.overflow import check_overflow
+from tilec.runtime.interpret.numbers.integer import limits, reading, wrap
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, ZERO, round_to
+from tilec.runtime.interpret.operations.overflow import check_overflow
 from tilec.runtime.interpret.registry import interprets
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, ZERO, round_to
 from tilec.runtime.interpret.step import Step, TileType
 
 Tile = np.ndarray

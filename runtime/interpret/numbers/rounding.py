@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilec.runtime.interpret.float_format import TileFormat
+from tilec.runtime.interpret.numbers.float_format import TileFormat
 
 NEAREST_EVEN = "nearest_even"
 ZERO = "zero"

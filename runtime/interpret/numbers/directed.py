@@ -6,9 +6,16 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilec.runtime.interpret import exact
-from tilec.runtime.interpret.float_format import TileFormat
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, NEGATIVE_INF, POSITIVE_INF, ZERO, flush_subnormals, round_to
+from tilec.runtime.interpret.numbers import exact
+from tilec.runtime.interpret.numbers.float_format import TileFormat
+from tilec.runtime.interpret.numbers.rounding import (
+    NEAREST_EVEN,
+    NEGATIVE_INF,
+    POSITIVE_INF,
+    ZERO,
+    flush_subnormals,
+    round_to,
+)
 
 
 def _round(pair: exact.Rounded, form: TileFormat, mode: str) -> np.ndarray:

@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.element import TileElement
-from tilec.runtime.interpret.integer import reading, wrap
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import reading, wrap
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, round_to
 from tilec.runtime.interpret.registry import interprets
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
 from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray

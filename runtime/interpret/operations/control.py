@@ -6,8 +6,8 @@ import numpy as np
 
 from tilec.dialect import undefined_behaviour
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.integer import limits, scalar, wrap
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.integer import limits, scalar, wrap
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Leave, Step
 

@@ -7,10 +7,10 @@ from collections.abc import Iterable
 import numpy as np
 
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.intervals import Intervals
-from tilec.runtime.interpret.mapped_memory import MappedMemory
-from tilec.runtime.interpret.masked_pointers import NO_ADDRESS, POISON
-from tilec.runtime.interpret.ordering import Ordering
+from tilec.runtime.interpret.memory.intervals import Intervals
+from tilec.runtime.interpret.memory.mapped_memory import MappedMemory
+from tilec.runtime.interpret.memory.masked_pointers import NO_ADDRESS, POISON
+from tilec.runtime.interpret.memory.ordering import Ordering
 
 Range = tuple[int, int, bool]
 # The names of accesses in faults.

@@ -7,9 +7,9 @@ from typing import TypeVar
 
 import numpy as np
 
-from tilec.runtime.interpret.element import ELEMENTS, TileElement
 from tilec.runtime.interpret.fault import Fault
-from tilec.runtime.interpret.global_memory import LOAD, AccessFault, Memory
+from tilec.runtime.interpret.memory.global_memory import LOAD, AccessFault, Memory
+from tilec.runtime.interpret.numbers.element import ELEMENTS, TileElement
 
 T = TypeVar("T")
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilec.runtime.interpret import access
-from tilec.runtime.interpret.integer import scalar
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.memory import access
+from tilec.runtime.interpret.numbers.integer import scalar
+from tilec.runtime.interpret.operations.view import TensorView, check_number, extent_results
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import PackedViewType, Step, TileType
-from tilec.runtime.interpret.view import TensorView, check_number, extent_results
 
 Tile = np.ndarray
 

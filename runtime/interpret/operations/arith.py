@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from tilec.dialect import undefined_behaviour
-from tilec.runtime.interpret.integer import reading, signed, unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.overflow import check_overflow
+from tilec.runtime.interpret.numbers.integer import reading, signed, unsigned, wrap
+from tilec.runtime.interpret.operations.overflow import check_overflow
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
 

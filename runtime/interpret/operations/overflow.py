@@ -7,9 +7,9 @@ from collections.abc import Callable
 import numpy as np
 
 from tilec.dialect import undefined_behaviour
-from tilec.runtime.interpret.element import TileElement
-from tilec.runtime.interpret.integer import limits, reading
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import limits, reading
 from tilec.runtime.interpret.step import Step
 
 _EXACT: dict[str, Callable[..., np.ndarray]] = {

@@ -7,9 +7,9 @@ import re
 import numpy as np
 
 from tilec.dialect.mlir import ir
-from tilec.runtime.interpret.element import TileElement
-from tilec.runtime.interpret.integer import wrap
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, round_to
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import wrap
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, round_to
 
 # The element types that the bindings expose as a buffer; the others are available only as text.
 _BUFFERED = frozenset(("i1", "i8", "i16", "i32", "i64", "f16", "f32", "f64"))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tilec.dialect import undefined_behaviour
-from tilec.runtime.interpret import access
-from tilec.runtime.interpret.element import ELEMENTS, TileElement
-from tilec.runtime.interpret.integer import scalar, signed, wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.masked_pointers import NO_ADDRESS, POISON
+from tilec.runtime.interpret.memory import access
+from tilec.runtime.interpret.memory.masked_pointers import NO_ADDRESS, POISON
+from tilec.runtime.interpret.numbers.element import ELEMENTS, TileElement
+from tilec.runtime.interpret.numbers.integer import scalar, signed, wrap
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from tilec.runtime.interpret.arith import PREDICATES
-from tilec.runtime.interpret.directed import operate
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.directed import operate
+from tilec.runtime.interpret.numbers.rounding import flush_subnormals
+from tilec.runtime.interpret.operations.arith import PREDICATES
 from tilec.runtime.interpret.registry import interprets
-from tilec.runtime.interpret.rounding import flush_subnormals
 from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray

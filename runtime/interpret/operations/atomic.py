@@ -7,15 +7,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from tilec.runtime.interpret import access
-from tilec.runtime.interpret.element import TileElement
-from tilec.runtime.interpret.global_memory import ATOMIC_UPDATE
-from tilec.runtime.interpret.integer import unsigned, wrap
 from tilec.runtime.interpret.machine import Machine
-from tilec.runtime.interpret.memory import unwritten
+from tilec.runtime.interpret.memory import access
+from tilec.runtime.interpret.memory.global_memory import ATOMIC_UPDATE
+from tilec.runtime.interpret.numbers.element import TileElement
+from tilec.runtime.interpret.numbers.integer import unsigned, wrap
+from tilec.runtime.interpret.operations.memory import unwritten
+from tilec.runtime.interpret.operations.view import TileView, locate
 from tilec.runtime.interpret.registry import interprets
 from tilec.runtime.interpret.step import Step
-from tilec.runtime.interpret.view import TileView, locate
 
 Tile = np.ndarray
 

@@ -10,11 +10,11 @@ from collections.abc import Callable
 
 import numpy as np
 
-from tilec.runtime.interpret.directed import operate
-from tilec.runtime.interpret.integer import signed
 from tilec.runtime.interpret.machine import Machine
+from tilec.runtime.interpret.numbers.directed import operate
+from tilec.runtime.interpret.numbers.integer import signed
+from tilec.runtime.interpret.numbers.rounding import NEAREST_EVEN, flush_subnormals, round_to
 from tilec.runtime.interpret.registry import interprets
-from tilec.runtime.interpret.rounding import NEAREST_EVEN, flush_subnormals, round_to
 from tilec.runtime.interpret.step import Step
 
 Tile = np.ndarray

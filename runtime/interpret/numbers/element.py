@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 
 from tilec.element_types import ELEMENT_TYPES, element_type
-from tilec.runtime.interpret.float_format import FORMATS, TileFormat
+from tilec.runtime.interpret.numbers.float_format import FORMATS, TileFormat
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,1 @@
+"""Host memory at its real addresses: accesses of tiles, invalid pointers, and the order of accesses."""

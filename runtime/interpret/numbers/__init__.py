@@ -1,0 +1,1 @@
+"""Numbers of each element type in numpy: formats, rounding, exact results, constants and text."""
