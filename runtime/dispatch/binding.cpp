@@ -1,10 +1,10 @@
 // tilec.runtime.dispatch._dispatch: launches of compiled kernels for Python.
-#include "array_reader.h"
+#include "arguments/array_reader.h"
 #include "driver.h"
-#include "kernel_dispatch.h"
 #include "launch.h"
 #include "launch_documentation.h"
-#include "plan_object.h"
+#include "plans/kernel_dispatch.h"
+#include "plans/plan_object.h"
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/array.h>

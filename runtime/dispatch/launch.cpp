@@ -1,9 +1,9 @@
 #include "launch.h"
 
-#include "kernel_dispatch.h"
-#include "plan_object.h"
-#include "reader.h"
-#include "stream_and_grid.h"
+#include "arguments/reader.h"
+#include "arguments/stream_and_grid.h"
+#include "plans/kernel_dispatch.h"
+#include "plans/plan_object.h"
 
 #include <cstdlib>
 #include <cstring>

@@ -1,7 +1,7 @@
 // tilec.runtime.ptxsim._native: the simulator for Python.
 #include "binding_tensor.h"
-#include "machine.h"
-#include "opcode.h"
+#include "execution/machine.h"
+#include "program/opcode.h"
 
 #include <algorithm>
 #include <nanobind/nanobind.h>

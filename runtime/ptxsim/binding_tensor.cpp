@@ -1,10 +1,10 @@
 // Functions on matrices and tensor maps for tests: addresses, descriptors, sums.
 #include "binding_tensor.h"
 
-#include "tensor/accumulator_layout.h"
 #include "tensor/fused_sum.h"
-#include "tensor/instruction_descriptor.h"
 #include "tensor/matrix_descriptor.h"
+#include "tensor/tcgen05/accumulator_layout.h"
+#include "tensor/tcgen05/instruction_descriptor.h"
 #include "tma/box_pieces.h"
 #include "tma/im2col.h"
 

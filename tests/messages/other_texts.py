@@ -61,8 +61,8 @@ REPORTS = {
     ("commands/info.py", "none without a GPU"),
     ("tune.py", "CUDA events"),
     ("runtime/dispatch/outcome.cpp", "argument of type ."),
-    ("runtime/dispatch/reader.cpp", "integer member"),
-    ("runtime/dispatch/reader.cpp", "real member"),
+    ("runtime/dispatch/arguments/reader.cpp", "integer member"),
+    ("runtime/dispatch/arguments/reader.cpp", "real member"),
 }
 _KEYWORDS = {"help", "description", "epilog", "metavar", "usage"}
 # PTX, C, layouts and formats of the assembly.

@@ -30,7 +30,7 @@ class PixelMap:
     interleave: int = 0
 
     def fields(self) -> bytes:
-        """Bytes 0x40 and up of the map, which only the simulator defines (runtime/ptxsim/tma/tensor_map_encoding.h)."""
+        """Bytes 0x40 and up, which only the simulator defines (runtime/ptxsim/tma/tensor_map/tensor_map_encoding.h)."""
         corners = [*self.lower, *[0] * (3 - len(self.lower)), *self.upper, *[0] * (3 - len(self.upper))]
         packed = struct.pack("<I6hHH", KINDS[self.kind], *corners, self.channels, self.pixels)
         return packed.ljust(64, b"\0")

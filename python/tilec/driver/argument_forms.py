@@ -27,9 +27,9 @@ def form_of_type(value: object) -> Form:
     """How values of this type are read.
 
     Returns:
-        The form, which is one of `form_names` in runtime/dispatch/reader.cpp, the element type of a scalar, the library
-        with a current stream, and the names and rules of the fields of a dataclass. Objects of unknown types take the
-        Python path.
+        The form, which is one of `form_names` in runtime/dispatch/arguments/reader.cpp, the element type of a scalar,
+        the library with a current stream, and the names and rules of the fields of a dataclass. Objects of unknown
+        types take the Python path.
     """
     if isinstance(value, np.generic):
         dtype = from_numpy(value.dtype)
@@ -79,7 +79,7 @@ def parameter_rules(kernel: Kernel) -> list[Rule]:
 
 
 def rule_of(annotation: ParameterAnnotation) -> Rule:
-    """What of an annotation selects the compiled kernel; `rule_of` in runtime/dispatch/parameter_rule.cpp reads it."""
+    """What of an annotation selects the compiled kernel, as runtime/dispatch/arguments/parameter_rule.cpp reads it."""
     array = annotation.array or ArrayAnnotation()
     listed = () if annotation.list is None else (rule_of(ParameterAnnotation(array=annotation.list.element)),)
     return (

@@ -1,7 +1,7 @@
 // atom and red (PTX ISA 9.7.13.6 and 9.7.13.7). The operations of the lanes are performed one after another.
-#include "bit_cast.h"
-#include "lanewise.h"
-#include "machine.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
+#include "numbers/bit_cast.h"
 #include "opcodes/atomic_operation.h"
 #include "opcodes/multimem.h"
 #include "opcodes/ordering.h"

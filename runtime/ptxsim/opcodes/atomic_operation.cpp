@@ -1,7 +1,7 @@
 #include "opcodes/atomic_operation.h"
 
-#include "bit_cast.h"
-#include "small_float.h"
+#include "numbers/bit_cast.h"
+#include "numbers/small_float.h"
 
 #include <cmath>
 

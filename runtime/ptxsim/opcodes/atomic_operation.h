@@ -1,7 +1,7 @@
 // The operations of atom, red, red.async and redux on one value (PTX ISA 9.7.13.6).
 #pragma once
 
-#include "type.h"
+#include "program/type.h"
 
 namespace ptxsim {
 

@@ -1,6 +1,6 @@
 // Barriers of a CTA and of a cluster (PTX ISA 9.7.13.1 to 9.7.13.4).
-#include "lanewise.h"
-#include "machine.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
 
 #include <algorithm>
 

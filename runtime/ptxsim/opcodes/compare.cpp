@@ -1,7 +1,7 @@
 // Comparison and selection (PTX ISA 9.7.6), testp and copysign.
-#include "defined_bytes.h"
-#include "lanewise.h"
-#include "small_float.h"
+#include "execution/defined_bytes.h"
+#include "execution/lanewise.h"
+#include "numbers/small_float.h"
 
 #include <cmath>
 #include <cstring>

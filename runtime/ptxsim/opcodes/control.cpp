@@ -1,7 +1,7 @@
 // Control flow (PTX ISA 9.7.12): branches, calls, exit.
-#include "formatted_print.h"
-#include "lanewise.h"
-#include "machine.h"
+#include "execution/formatted_print.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
 
 #include <algorithm>
 #include <cstring>

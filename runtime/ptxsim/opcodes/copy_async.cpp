@@ -1,7 +1,7 @@
 // cp.async: copies of 4, 8 or 16 bytes from global to shared memory (PTX ISA 9.7.9.25.3), written through the generic
 // proxy.
-#include "lanewise.h"
-#include "mbarrier_operations.h"
+#include "execution/lanewise.h"
+#include "memory/mbarrier_operations.h"
 
 #include <algorithm>
 #include <cstring>

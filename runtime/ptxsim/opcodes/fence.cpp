@@ -1,7 +1,7 @@
 // Memory fences, proxy fences and the fence of mbarrier initialisation (PTX ISA 9.7.13.5).
-#include "decoder.h"
-#include "machine.h"
-#include "opcode.h"
+#include "execution/machine.h"
+#include "program/decoder.h"
+#include "program/opcode.h"
 
 namespace ptxsim {
 

@@ -2,11 +2,11 @@
 // rounding mode of the processor around the loop over the lanes.
 #include "opcodes/float.h"
 
-#include "bit_cast.h"
-#include "lanewise.h"
-#include "oob_nan.h"
+#include "execution/lanewise.h"
+#include "numbers/bit_cast.h"
+#include "numbers/oob_nan.h"
+#include "numbers/small_float.h"
 #include "opcodes/rounding_scope.h"
-#include "small_float.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,7 +1,7 @@
 // Floating point forms of mnemonics that integers have too; the type has been taken.
 #pragma once
 
-#include "decoder.h"
+#include "program/decoder.h"
 
 namespace ptxsim {
 

@@ -1,5 +1,5 @@
 // Integer arithmetic (PTX ISA 9.7.1) and the decoders of mnemonics shared with floating point.
-#include "lanewise.h"
+#include "execution/lanewise.h"
 #include "opcodes/float.h"
 
 #include <algorithm>

@@ -1,6 +1,6 @@
 // clusterlaunchcontrol: blocks take over others that have not started (PTX ISA 9.7.13.17 and 9.7.13.18).
-#include "lanewise.h"
-#include "mbarrier_operations.h"
+#include "execution/lanewise.h"
+#include "memory/mbarrier_operations.h"
 
 #include <cstring>
 

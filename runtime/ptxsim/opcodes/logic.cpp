@@ -1,6 +1,6 @@
 // Logic, shifts and bit fields (PTX ISA 9.7.1 and 9.7.7).
-#include "defined_bytes.h"
-#include "lanewise.h"
+#include "execution/defined_bytes.h"
+#include "execution/lanewise.h"
 
 #include <algorithm>
 #include <type_traits>

@@ -1,6 +1,6 @@
 // mbarrier instructions (PTX ISA 9.7.13.15).
-#include "lanewise.h"
-#include "mbarrier_operations.h"
+#include "execution/lanewise.h"
+#include "memory/mbarrier_operations.h"
 
 namespace ptxsim {
 

@@ -1,6 +1,6 @@
 // Loads and stores (PTX ISA 9.7.9.8 to 9.7.9.16), of multicast addresses too.
-#include "lanewise.h"
-#include "machine.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
 #include "opcodes/multimem.h"
 #include "opcodes/ordering.h"
 

@@ -1,8 +1,8 @@
 // Moves, address conversions and byte permutation (PTX ISA 9.7.9).
-#include "defined_bytes.h"
-#include "lanewise.h"
-#include "machine.h"
-#include "special.h"
+#include "execution/defined_bytes.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
+#include "program/special.h"
 
 #include <algorithm>
 #include <cstring>

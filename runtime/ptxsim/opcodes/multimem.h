@@ -1,9 +1,9 @@
 // The reductions of multimem (PTX ISA 9.7.9.12). The simulator has one device behind a multicast address.
 #pragma once
 
-#include "decoder.h"
 #include "opcodes/atomic_operation.h"
-#include "type.h"
+#include "program/decoder.h"
+#include "program/type.h"
 
 namespace ptxsim {
 

@@ -1,8 +1,8 @@
 // Memory orderings of ld, st, atom, red and fence (PTX ISA 8).
 #pragma once
 
-#include "decoder.h"
-#include "machine.h"
+#include "execution/machine.h"
+#include "program/decoder.h"
 
 namespace ptxsim {
 

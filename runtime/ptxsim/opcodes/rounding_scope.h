@@ -1,7 +1,7 @@
 // The rounding mode of the processor. Files that include this are compiled with -frounding-math.
 #pragma once
 
-#include "small_float.h"
+#include "numbers/small_float.h"
 
 #include <cfenv>
 #include <cstddef>

@@ -1,7 +1,7 @@
 // st.async, red.async: stores into the shared memory of a CTA of the cluster that complete on its mbarrier; and
 // st.bulk (PTX ISA 9.7.9.12, 9.7.9.13, 9.7.13.8).
-#include "lanewise.h"
-#include "mbarrier_operations.h"
+#include "execution/lanewise.h"
+#include "memory/mbarrier_operations.h"
 #include "opcodes/atomic_operation.h"
 
 #include <cstring>

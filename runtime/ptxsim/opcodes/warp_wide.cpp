@@ -1,7 +1,7 @@
 // Instructions over the lanes of a warp: shfl, vote, match, redux, elect (PTX ISA 9.7.9 and 9.7.13).
-#include "bit_cast.h"
-#include "lanewise.h"
-#include "machine.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
+#include "numbers/bit_cast.h"
 #include "opcodes/atomic_operation.h"
 
 #include <cmath>

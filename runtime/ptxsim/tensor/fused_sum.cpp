@@ -1,6 +1,6 @@
 #include "tensor/fused_sum.h"
 
-#include "small_float.h"
+#include "numbers/small_float.h"
 #include "tensor/vector_clones.h"
 
 #include <algorithm>

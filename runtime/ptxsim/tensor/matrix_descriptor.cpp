@@ -1,6 +1,6 @@
 #include "tensor/matrix_descriptor.h"
 
-#include "hexadecimal.h"
+#include "numbers/hexadecimal.h"
 
 namespace ptxsim {
 namespace {

@@ -1,6 +1,6 @@
 #include "tensor/number_format.h"
 
-#include "small_float.h"
+#include "numbers/small_float.h"
 #include "tensor/vector_clones.h"
 
 #include <cstring>

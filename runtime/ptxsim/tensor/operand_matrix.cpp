@@ -1,6 +1,6 @@
 #include "tensor/operand_matrix.h"
 
-#include "memory.h"
+#include "memory/memory.h"
 
 namespace ptxsim {
 namespace {

@@ -1,7 +1,7 @@
 #include "tma/access_mode.h"
 
 #include "tma/element_layout.h"
-#include "tma/im2col_rules.h"
+#include "tma/tensor_map/im2col_rules.h"
 
 namespace ptxsim {
 namespace {

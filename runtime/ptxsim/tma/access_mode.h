@@ -1,7 +1,7 @@
 // The access modes of tensor copies: .tile, .tile::gather4, .im2col, ... (PTX ISA 9.7.9.27.1).
 #pragma once
 
-#include "decoder.h"
+#include "program/decoder.h"
 #include "tma/im2col.h"
 
 namespace ptxsim {

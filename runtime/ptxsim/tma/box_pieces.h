@@ -1,7 +1,7 @@
 // The elements that a tiled TMA copy moves, as contiguous pieces.
 #pragma once
 
-#include "tma/tensor_map.h"
+#include "tma/tensor_map/tensor_map.h"
 
 #include <vector>
 

@@ -1,9 +1,9 @@
 // cp.async.bulk, cp.reduce.async.bulk, their prefetch and their groups (PTX ISA 9.7.9.25).
 //
 // settings of an instruction: the enumerators of Setting, in order.
-#include "decoder.h"
-#include "mbarrier_operations.h"
-#include "opcode.h"
+#include "memory/mbarrier_operations.h"
+#include "program/decoder.h"
+#include "program/opcode.h"
 #include "tma/reduction.h"
 #include "tma/transfer.h"
 

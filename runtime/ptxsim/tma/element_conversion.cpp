@@ -1,7 +1,7 @@
 #include "tma/element_conversion.h"
 
-#include "memory.h"
-#include "oob_nan.h"
+#include "memory/memory.h"
+#include "numbers/oob_nan.h"
 
 #include <cstring>
 

@@ -1,7 +1,7 @@
 // What a tensor copy does to the values that it moves.
 #pragma once
 
-#include "tma/tensor_map.h"
+#include "tma/tensor_map/tensor_map.h"
 
 namespace ptxsim {
 

@@ -1,7 +1,7 @@
 // How the elements of a row lie in global memory and in the shared-memory image (PTX ISA 5.5.1.1).
 #pragma once
 
-#include "tma/tensor_map.h"
+#include "tma/tensor_map/tensor_map.h"
 
 namespace ptxsim {
 

@@ -1,8 +1,8 @@
 #include "tma/reduction.h"
 
-#include "decoder.h"
+#include "numbers/small_float.h"
 #include "opcodes/atomic_operation.h"
-#include "small_float.h"
+#include "program/decoder.h"
 
 #include <algorithm>
 #include <cmath>

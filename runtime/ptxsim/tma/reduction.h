@@ -1,9 +1,9 @@
 // The element-wise operations of cp.reduce.async.bulk and cp.reduce.async.bulk.tensor (PTX ISA 9.7.9.25, 9.7.9.27).
 #pragma once
 
-#include "tma/tensor_map.h"
+#include "program/type.h"
+#include "tma/tensor_map/tensor_map.h"
 #include "tma/transfer.h"
-#include "type.h"
 
 namespace ptxsim {
 

@@ -1,8 +1,8 @@
 // cp.async.bulk.tensor, cp.reduce.async.bulk.tensor and cp.async.bulk.prefetch.tensor (PTX ISA 9.7.9.27).
 //
 // settings of an instruction: the enumerators of Setting, in order.
-#include "decoder.h"
-#include "opcode.h"
+#include "program/decoder.h"
+#include "program/opcode.h"
 #include "tma/access_mode.h"
 #include "tma/copy_rules.h"
 #include "tma/element_layout.h"

@@ -1,8 +1,8 @@
 #include "tma/transfer.h"
 
-#include "mbarrier_operations.h"
+#include "memory/mbarrier_operations.h"
 #include "tma/copy_rules.h"
-#include "tma/tensor_map_proxy.h"
+#include "tma/tensor_map/tensor_map_proxy.h"
 
 #include <algorithm>
 

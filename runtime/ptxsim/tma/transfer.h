@@ -2,8 +2,8 @@
 // that complete in a bulk group.
 #pragma once
 
-#include "lanewise.h"
-#include "machine.h"
+#include "execution/lanewise.h"
+#include "execution/machine.h"
 #include "tma/box_pieces.h"
 #include "tma/element_conversion.h"
 
