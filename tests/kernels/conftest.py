@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-# The kernels and the comparison are modules beside the tests.
-sys.path.insert(0, str(Path(__file__).parent))
+# The kernels and the comparison are modules of this folder. The tests of two folders import others of the same folder.
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in (".", "convolution", "schedules")]
 
 TARGETS = ("sm_100a", "sm_90a")
 SWITCHES = [

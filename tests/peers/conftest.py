@@ -9,6 +9,8 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels", "gpu_to_ptx", "tile")]
+# Tests whose kernels are compiled here too.
+sys.path += [str(TESTS / "kernels" / part) for part in ("accumulators", "blocks", "convolution", "element_types")]
 sys.path.append(str(TESTS.parent / "benchmarks"))
 
 

@@ -22,7 +22,7 @@ KERNEL_ROWS = (
         "cp.async.bulk.prefetch.tensor",
         "`ct.prefetch` of a tile of an array or a tiled view",
         "both targets; omitted if the index depends on memory",
-        ("kernels/test_prefetch.py::test_product", "kernels/test_prefetch.py::test_tiled_view"),
+        ("kernels/loads/test_prefetch.py::test_product", "kernels/loads/test_prefetch.py::test_tiled_view"),
     ),
     KernelRow(
         "5.5.3.4",
@@ -32,7 +32,10 @@ KERNEL_ROWS = (
         "sm_100a; 4 rows have a multiple of 128 bytes, the first column and the rows a multiple of 16 bytes; tiles of "
         "at most 32768 bytes. Threads scatter otherwise, and the elements of `ct.scatter`, "
         "each of which has an index",
-        ("kernels/test_scattered_rows.py::test_product", "kernels/test_scattered_rows.py::test_two_scatters"),
+        (
+            "kernels/accesses/test_scattered_rows.py::test_product",
+            "kernels/accesses/test_scattered_rows.py::test_two_scatters",
+        ),
     ),
     KernelRow(
         "5.5.6",
@@ -42,9 +45,9 @@ KERNEL_ROWS = (
         "both targets; whole slices of a constant number, at most 17 for `[N, H, W, C]` and 129 for `[N, W, C]`. Other "
         "loads are gathers, and stores are scatters",
         (
-            "kernels/test_interleaved_by_tma.py::test_convolution",
-            "kernels/test_interleaved_by_tma.py::test_slices_along_the_rows_of_a_multiply",
-            "kernels/test_interleaved_by_tma.py::test_images_of_one_dimension",
+            "kernels/convolution/test_interleaved_by_tma.py::test_convolution",
+            "kernels/convolution/test_interleaved_by_tma.py::test_slices_along_the_rows_of_a_multiply",
+            "kernels/convolution/test_interleaved_by_tma.py::test_images_of_one_dimension",
         ),
     ),
     KernelRow(
@@ -57,7 +60,7 @@ KERNEL_ROWS = (
         "128B_atom_32B is of sm_100a",
         (
             "tile_to_gpu/test_matrix_decisions.py::test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms",
-            "kernels/test_tf32_operands.py::test_one_tile_as_k_major_and_mn_major_operand",
+            "kernels/products/test_tf32_operands.py::test_one_tile_as_k_major_and_mn_major_operand",
             "ptxsim/test_tma_swizzles.py::test_table_of_the_swizzling_mode[128B_atom_64B]",
             "ptxsim/test_tma_swizzles.py::test_flip_has_no_store",
             "ptxsim/test_matrix_descriptor.py::test_swizzles_that_no_multiply_reads",
@@ -70,8 +73,8 @@ KERNEL_ROWS = (
         "which count up to a bound, are operations of tilex: no update of Tile IR means them",
         "both targets; TMA does not add f64, and rows are a multiple of 16 bytes. Threads reduce otherwise",
         (
-            "kernels/test_view_reductions.py::test_blocks_reduce_into_one_view",
-            "kernels/test_counting.py::test_tiles",
+            "kernels/atomics/test_view_reductions.py::test_blocks_reduce_into_one_view",
+            "kernels/atomics/test_counting.py::test_tiles",
         ),
     ),
     KernelRow(
@@ -85,7 +88,7 @@ KERNEL_ROWS = (
         "both targets; the step along the contiguous dimension is a multiple of 16 bytes, else threads load the tile. "
         "Steps between pixels are the element strides of im2col maps",
         (
-            "kernels/test_traversal_steps.py::test_tiles_of_an_operand",
+            "kernels/views/test_traversal_steps.py::test_tiles_of_an_operand",
             "ptxsim/test_tensor_map.py::test_element_strides_are_strides_of_another_map",
         ),
     ),
@@ -96,9 +99,9 @@ KERNEL_ROWS = (
         "both targets; no thread reads the tile, because NVIDIA does not publish the bits of the NaN. Threads load it "
         "otherwise",
         (
-            "kernels/test_nan_fill.py::test_rows_outside_are_nan",
-            "kernels/test_nan_fill.py::test_gathered_rows_outside_are_nan",
-            "kernels/test_nan_fill.py::test_a_tile_that_threads_read_has_the_nan_of_tile_ir",
+            "kernels/products/test_nan_fill.py::test_rows_outside_are_nan",
+            "kernels/products/test_nan_fill.py::test_gathered_rows_outside_are_nan",
+            "kernels/products/test_nan_fill.py::test_a_tile_that_threads_read_has_the_nan_of_tile_ir",
         ),
     ),
     KernelRow(
@@ -109,8 +112,8 @@ KERNEL_ROWS = (
         "sm_100a; a known width, which is the stride times the output pixels along W; with a stride u, wHalo and "
         "wOffset of u copies (the examples of 5.5.5.3). The mode is an error otherwise",
         (
-            "kernels/test_stationary_images.py::test_one_seed",
-            "kernels/test_stationary_images.py::test_refused",
+            "kernels/convolution/test_stationary_images.py::test_one_seed",
+            "kernels/convolution/test_stationary_images.py::test_refused",
         ),
     ),
     KernelRow(
@@ -120,8 +123,8 @@ KERNEL_ROWS = (
         'also hint `convolution="weights"` for views of the modes `w` and `w128`',
         "sm_100a; the widths and strides of the row before; each tap has a copy without wHalo otherwise",
         (
-            "kernels/test_weight_stationary.py::test_runs",
-            "kernels/test_weight_stationary.py::test_a_copy_for_each_tap",
+            "kernels/convolution/test_weight_stationary.py::test_runs",
+            "kernels/convolution/test_weight_stationary.py::test_a_copy_for_each_tap",
         ),
     ),
 )

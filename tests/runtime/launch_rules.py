@@ -12,7 +12,7 @@ from tilec.lowering.tma.rule import Rule
 
 # The fields of a map that a launch computes; a kernel fixes the others.
 _COMPUTED = {"base", "extents", "strides"}
-_RUNS = "kernels/test_launch_rules.py::test_launch_runs"
+_RUNS = "kernels/accesses/test_launch_rules.py::test_launch_runs"
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ LAUNCH_RULES = (
         "extent_range",
         "no elements",
         "the map is replaced by one over 16 bytes of padding",
-        (f"{_RUNS}[sm_100a-extent_range: 0]", "kernels/test_random_strides.py::test_equals_numpy"),
+        (f"{_RUNS}[sm_100a-extent_range: 0]", "kernels/accesses/test_random_strides.py::test_equals_numpy"),
     ),
     LaunchRule(
         "extent_range",
@@ -54,7 +54,7 @@ LAUNCH_RULES = (
         "packed_extent",
         "rows of padded types",
         "no kernel has a map of a padded type: elements of 4 bits are copied as bytes",
-        ("kernels/test_launch_rules.py::test_maps_of_kernels_have_no_padded_elements",),
+        ("kernels/accesses/test_launch_rules.py::test_maps_of_kernels_have_no_padded_elements",),
     ),
     LaunchRule(
         "stride_range",
@@ -75,7 +75,7 @@ LAUNCH_RULES = (
         "store the array",
         (
             f"{_RUNS}[sm_100a-broadcast]",
-            "kernels/test_random_strides.py::test_equals_numpy",
+            "kernels/accesses/test_random_strides.py::test_equals_numpy",
             "tile_to_gpu/stride_zero.mlir::run",
             "dispatch/test_map_cache.py::test_rules_of_the_map_are_checked",
         ),
@@ -84,7 +84,7 @@ LAUNCH_RULES = (
         "nonempty_box",
         "images that are smaller than the window",
         "the map is replaced by one over 16 bytes of padding",
-        ("kernels/test_im2col_bounds.py::test_images_without_output_are_zero",),
+        ("kernels/convolution/test_im2col_bounds.py::test_images_without_output_are_zero",),
     ),
 )
 

@@ -26,8 +26,8 @@ FORMS = (
         "`ct.mma(a, b, total * 2.0**-n)` with n from 1 to 15 and sums in f32 that stay in tensor memory; other "
         "factors, sums and kinds are multiplied in registers",
         (
-            "kernels/test_scaled_accumulators.py::test_a_constant_decay",
-            "kernels/test_scaled_accumulators.py::test_changed_scales_are_noticed",
+            "kernels/accumulators/test_scaled_accumulators.py::test_a_constant_decay",
+            "kernels/accumulators/test_scaled_accumulators.py::test_changed_scales_are_noticed",
             "ptxsim/test_tcgen05_shift.py::test_scale_input_d_multiplies_the_addend",
             "ptxsim/test_tcgen05_shift.py::test_a_subnormal_addend_that_does_not_change_the_sum",
         ),
@@ -37,7 +37,7 @@ FORMS = (
         "A in tensor memory moves by one lane after the multiply; M 128 or 256",
         '`mode="stationary"`, in all steps along K but the last, whose `tcgen05.shift` precedes the copies of new rows',
         (
-            "kernels/test_stationary_images.py::test_changed_instructions_are_noticed",
+            "kernels/convolution/test_stationary_images.py::test_changed_instructions_are_noticed",
             "ptxsim/test_tcgen05_shift.py::test_four_multiplies_of_groups_of_four_rows",
             "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
         ),
@@ -49,9 +49,9 @@ FORMS = (
         "multiplies of a loop that read one A with accumulators of their own: more than 256 columns, two products of "
         "one A. The first one of each step along K fills the collector, the last one is its last use",
         (
-            "kernels/test_kept_left_operands.py::test_wide_products",
-            "kernels/test_kept_left_operands.py::test_two_products",
-            "kernels/test_kept_left_operands.py::test_changed_usages_are_noticed",
+            "kernels/accumulators/test_kept_left_operands.py::test_wide_products",
+            "kernels/accumulators/test_kept_left_operands.py::test_two_products",
+            "kernels/accumulators/test_kept_left_operands.py::test_changed_usages_are_noticed",
             "ptxsim/test_tcgen05_shift.py::test_a_use_needs_a_fill_that_is_not_discarded",
             "ptxsim/test_tcgen05_shift.py::test_collector_usages",
             "ptxsim/test_refused_lines.py::test_line_is_refused",
@@ -62,9 +62,9 @@ FORMS = (
         "filters in A, pixels in B: taps shift the columns of B, and the mask clears those of the borders",
         '`mode="weights"`, the mask with the hint `allow_unconfirmed`',
         (
-            "kernels/test_tensor_core_kernels.py::test_equals_the_exact_sums[convolution weights-sm_100a]",
-            "kernels/test_weight_stationary.py::test_changed_masks_are_noticed",
-            "kernels/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
+            "kernels/products/test_tensor_core_kernels.py::test_equals_the_exact_sums[convolution weights-sm_100a]",
+            "kernels/convolution/test_weight_stationary.py::test_changed_masks_are_noticed",
+            "kernels/convolution/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
             "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
             "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
         ),
@@ -74,7 +74,7 @@ STATIONARY_TESTS = (
     "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
     "ptxsim/test_activation_stationary.py::test_a_wrong_step_changes_the_sums",
     "ptxsim/test_im2col_w.py::test_halo_continues_with_the_next_image",
-    "kernels/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
+    "kernels/convolution/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
     "mutants/test_convolution_mutants.py::test_mutants_of_one_copy_for_all_taps",
 )
 STATIONARY_DIFFERS = (

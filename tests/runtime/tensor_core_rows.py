@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import tensor_core_drawings as drawings
 
 _COPIES = "ptxsim/test_tensor_memory.py::test_copy_forms"
-_KERNELS = "kernels/test_tensor_core_kernels.py::test_equals_the_exact_sums"
+_KERNELS = "kernels/products/test_tensor_core_kernels.py::test_equals_the_exact_sums"
 
 
 @dataclass(frozen=True)
@@ -152,8 +152,8 @@ CONVOLUTION = (
         "outputs of all rows and images, and 32 filters.",
         kernels=("convolution",),
         tests=(
-            "kernels/test_direct_convolution.py::test_elements_at_taps",
-            "kernels/test_convolution.py::test_two_seeds",
+            "kernels/convolution/test_direct_convolution.py::test_elements_at_taps",
+            "kernels/convolution/test_convolution.py::test_two_seeds",
         ),
         differs=(
             (
@@ -175,7 +175,7 @@ CONVOLUTION = (
             program_test("convolution im2col"),
             program_test("convolution im2col", "sm_90a"),
             "ptxsim/test_im2col.py::test_taps_of_a_convolution",
-            "kernels/test_im2col_vectors.py::test_rows",
+            "kernels/convolution/test_im2col_vectors.py::test_rows",
         ),
         differs=(
             ("filters in A, pixels in B", "either way is right here; the corrected algorithm 3b needs pixels in A"),
@@ -199,8 +199,8 @@ CONVOLUTION = (
         tests=(
             program_test("convolution run"),
             program_test("convolution run", "sm_90a"),
-            "kernels/test_image_runs.py::test_one_seed",
-            "kernels/test_image_runs.py::test_run_loads_a_third_of_the_pixels",
+            "kernels/convolution/test_image_runs.py::test_one_seed",
+            "kernels/convolution/test_image_runs.py::test_run_loads_a_third_of_the_pixels",
         ),
         differs=(
             (
@@ -263,7 +263,7 @@ SHAPES = (
             Row(
                 ("all of them, tiles of 16 rows", "mma.sync"),
                 None,
-                ("kernels/test_mma_sync.py::test_decode", "ptxsim/test_mma_sync.py::test_8_bit_floats"),
+                ("kernels/products/test_mma_sync.py::test_decode", "ptxsim/test_mma_sync.py::test_8_bit_floats"),
             ),
         ),
         differs=(
@@ -285,22 +285,22 @@ SHAPES = (
             Row(
                 ("f8f6f4", "any two of e4m3, e5m2, e2m3, e3m2, e2m1", "32"),
                 _mma("narrow e2m3 e2m1"),
-                (program_test("narrow e2m3 e2m1"), "kernels/test_narrow_floats.py::test_every_pair"),
+                (program_test("narrow e2m3 e2m1"), "kernels/products/test_narrow_floats.py::test_every_pair"),
             ),
             Row(
                 ("mxf8f6f4", "the same with factors", "32"),
                 _mma("scaled mxf6"),
-                (program_test("scaled mxf6"), "kernels/test_narrow_floats.py::test_block_scaling"),
+                (program_test("scaled mxf6"), "kernels/products/test_narrow_floats.py::test_block_scaling"),
             ),
             Row(
                 ("mxf4", "e2m1", "64"),
                 _mma("scaled mxf4"),
-                (program_test("scaled mxf4"), "kernels/test_block_scaling.py::test_matmul"),
+                (program_test("scaled mxf4"), "kernels/products/test_block_scaling.py::test_matmul"),
             ),
             Row(
                 ("mxf4nvf4", "e2m1", "64"),
                 _mma("scaled nvf4"),
-                (program_test("scaled nvf4"), "kernels/test_block_scaling.py::test_matmul"),
+                (program_test("scaled nvf4"), "kernels/products/test_block_scaling.py::test_matmul"),
             ),
             Row(
                 ("f16, tf32, f8f6f4, i8 with `.ws`", "as without", "as without"),

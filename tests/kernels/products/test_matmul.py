@@ -13,7 +13,7 @@ from compare import assert_within, matrix, product_tolerance, run_everywhere
 from tilec.language.kernel import find
 
 BF16 = ml_dtypes.bfloat16
-MATMUL = find(str(Path(__file__).parents[2] / "examples" / "matmul.py"), "matmul_kernel")
+MATMUL = find(str(Path(__file__).parents[3] / "examples" / "matmul.py"), "matmul_kernel")
 # By name: type of A and B, type of C, tile, whether operands become tf32, whether the accumulator is float16.
 KINDS = {
     "f16": (np.float16, np.float16, (128, 64, 64), False, False),
