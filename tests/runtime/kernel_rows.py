@@ -59,7 +59,7 @@ KERNEL_ROWS = (
         "keep in order and without bank conflicts. So no kernel has them; 96B is of sm_103a",
         "128B_atom_32B is of sm_100a",
         (
-            "tile_to_gpu/test_matrix_decisions.py::test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms",
+            "tile_to_gpu/operands/test_matrix_decisions.py::test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms",
             "kernels/products/test_tf32_operands.py::test_one_tile_as_k_major_and_mn_major_operand",
             "ptxsim/test_tma_swizzles.py::test_table_of_the_swizzling_mode[128B_atom_64B]",
             "ptxsim/test_tma_swizzles.py::test_flip_has_no_store",

@@ -76,7 +76,7 @@ LAUNCH_RULES = (
         (
             f"{_RUNS}[sm_100a-broadcast]",
             "kernels/accesses/test_random_strides.py::test_equals_numpy",
-            "tile_to_gpu/stride_zero.mlir::run",
+            "tile_to_gpu/copies/stride_zero.mlir::run",
             "dispatch/test_map_cache.py::test_rules_of_the_map_are_checked",
         ),
     ),

@@ -63,7 +63,7 @@ def test_a_pass_that_needs_channels_refuses_placed_tiles() -> None:
 
 
 def test_a_pass_that_needs_expanded_loops_refuses_schedules() -> None:
-    text = (Path(__file__).parents[1] / "gpu" / "expand_schedules.mlir").read_text()
+    text = (Path(__file__).parents[1] / "gpu" / "schedules" / "expand_schedules.mlir").read_text()
     module = read_stage_module(text, "k.mlir")
     with pytest.raises(UnsupportedError, match="needs a kernel with no schedules: run expand-schedules first"):
         run_pass(module, "fill-accumulators", target="sm_100a")

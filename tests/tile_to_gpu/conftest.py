@@ -9,7 +9,8 @@ import pytest
 
 from tilec.lowering.target import TARGETS
 
-sys.path.insert(0, str(Path(__file__).parent))
+# Tests of refusals and of operands read the decisions of tests of operands.
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in (".", "operands")]
 
 
 @pytest.fixture(params=TARGETS)
