@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
-# tests/driver/test_upstream_passes.py and tests/tune/test_dask.py run the other ones.
+# tests/driver/python/test_upstream_passes.py and tests/tune/test_dask.py run the other ones.
 OTHERS = ("upstream_passes.py", "tune_with_dask.py")
 NAMES = sorted(path.name for path in EXAMPLES.glob("*.py") if path.name not in OTHERS)
 

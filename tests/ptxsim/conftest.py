@@ -13,8 +13,8 @@ import pytest
 
 from tilec.runtime.ptxsim import _native
 
-# Programs shared by several tests are modules of this folder.
-sys.path.insert(0, str(Path(__file__).parent))
+# Programs shared by several tests are modules of this folder. Tests of the tensor cores import each other.
+sys.path[:0] = [str(Path(__file__).parent / folder) for folder in (".", "tensor")]
 
 _NUMBERS = ("u8", "u16", "u32", "s32", "u64", "s64", "f16", "f32", "f32.ftz", "f64", "bf16")
 _ELEMENT_NAMES = (*_NUMBERS, "b4x16", "b4x16_p64", "b6x16_p32")

@@ -13,7 +13,7 @@ def test_each_mnemonic_has_one_row():
 
 
 def test_every_row_is_tested():
-    texts = [path.read_text() for path in Path(__file__).parent.glob("test_*.py") if path != Path(__file__)]
+    texts = [path.read_text() for path in Path(__file__).parent.rglob("test_*.py") if path != Path(__file__)]
     names = set(re.findall(r"[a-z_0-9]+(?:\.[\w:]+)*", "\n".join(texts)))
     tested = {row for row in _native.opcodes() if any(name == row or name.startswith(row + ".") for name in names)}
     # The longest matching row decodes an instruction, so each row needs a name that no longer row matches.

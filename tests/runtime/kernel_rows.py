@@ -61,9 +61,9 @@ KERNEL_ROWS = (
         (
             "tile_to_gpu/operands/test_matrix_decisions.py::test_rows_are_not_gathered_in_a_swizzle_of_32_byte_atoms",
             "kernels/products/test_tf32_operands.py::test_one_tile_as_k_major_and_mn_major_operand",
-            "ptxsim/test_tma_swizzles.py::test_table_of_the_swizzling_mode[128B_atom_64B]",
-            "ptxsim/test_tma_swizzles.py::test_flip_has_no_store",
-            "ptxsim/test_matrix_descriptor.py::test_swizzles_that_no_multiply_reads",
+            "ptxsim/tma/test_tma_swizzles.py::test_table_of_the_swizzling_mode[128B_atom_64B]",
+            "ptxsim/tma/test_tma_swizzles.py::test_flip_has_no_store",
+            "ptxsim/tensor/test_matrix_descriptor.py::test_swizzles_that_no_multiply_reads",
         ),
     ),
     KernelRow(
@@ -89,7 +89,7 @@ KERNEL_ROWS = (
         "Steps between pixels are the element strides of im2col maps",
         (
             "kernels/views/test_traversal_steps.py::test_tiles_of_an_operand",
-            "ptxsim/test_tensor_map.py::test_element_strides_are_strides_of_another_map",
+            "ptxsim/tma/test_tensor_map.py::test_element_strides_are_strides_of_another_map",
         ),
     ),
     KernelRow(

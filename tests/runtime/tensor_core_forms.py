@@ -9,15 +9,15 @@ FORMS = (
         "a lane of D whose bit is 1 is not written",
         '`mode="stationary"`',
         (
-            "ptxsim/test_tcgen05_operands.py::test_disabled_lanes_keep_their_values",
-            "ptxsim/test_activation_stationary.py::test_each_bit_of_the_masks_counts",
+            "ptxsim/tensor/test_tcgen05_operands.py::test_disabled_lanes_keep_their_values",
+            "ptxsim/tensor/test_activation_stationary.py::test_each_bit_of_the_masks_counts",
         ),
     ),
     (
         "`enable-input-d`",
         "false: D = A * B",
         "all",
-        ("ptxsim/test_tcgen05_operands.py::test_accumulation_adds_to_the_destination",),
+        ("ptxsim/tensor/test_tcgen05_operands.py::test_accumulation_adds_to_the_destination",),
     ),
     (
         "`scale-input-d`",
@@ -28,8 +28,8 @@ FORMS = (
         (
             "kernels/accumulators/test_scaled_accumulators.py::test_a_constant_decay",
             "kernels/accumulators/test_scaled_accumulators.py::test_changed_scales_are_noticed",
-            "ptxsim/test_tcgen05_shift.py::test_scale_input_d_multiplies_the_addend",
-            "ptxsim/test_tcgen05_shift.py::test_a_subnormal_addend_that_does_not_change_the_sum",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_scale_input_d_multiplies_the_addend",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_a_subnormal_addend_that_does_not_change_the_sum",
         ),
     ),
     (
@@ -38,8 +38,8 @@ FORMS = (
         '`mode="stationary"`, in all steps along K but the last, whose `tcgen05.shift` precedes the copies of new rows',
         (
             "kernels/convolution/test_stationary_images.py::test_changed_instructions_are_noticed",
-            "ptxsim/test_tcgen05_shift.py::test_four_multiplies_of_groups_of_four_rows",
-            "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_four_multiplies_of_groups_of_four_rows",
+            "ptxsim/tensor/test_activation_stationary.py::test_equals_the_direct_convolution",
         ),
     ),
     (
@@ -52,9 +52,9 @@ FORMS = (
             "kernels/accumulators/test_kept_left_operands.py::test_wide_products",
             "kernels/accumulators/test_kept_left_operands.py::test_two_products",
             "kernels/accumulators/test_kept_left_operands.py::test_changed_usages_are_noticed",
-            "ptxsim/test_tcgen05_shift.py::test_a_use_needs_a_fill_that_is_not_discarded",
-            "ptxsim/test_tcgen05_shift.py::test_collector_usages",
-            "ptxsim/test_refused_lines.py::test_line_is_refused",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_a_use_needs_a_fill_that_is_not_discarded",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_collector_usages",
+            "ptxsim/program/test_refused_lines.py::test_line_is_refused",
         ),
     ),
     (
@@ -65,15 +65,15 @@ FORMS = (
             "kernels/products/test_tensor_core_kernels.py::test_equals_the_exact_sums[convolution weights-sm_100a]",
             "kernels/convolution/test_weight_stationary.py::test_changed_masks_are_noticed",
             "kernels/convolution/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
-            "ptxsim/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
-            "ptxsim/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
+            "ptxsim/tensor/test_tcgen05_weight_stationary.py::test_a_window_of_three_taps_over_one_run_of_pixels",
+            "ptxsim/tensor/test_tcgen05_weight_stationary.py::test_masked_columns_are_zero",
         ),
     ),
 )
 STATIONARY_TESTS = (
-    "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
-    "ptxsim/test_activation_stationary.py::test_a_wrong_step_changes_the_sums",
-    "ptxsim/test_im2col_w.py::test_halo_continues_with_the_next_image",
+    "ptxsim/tensor/test_activation_stationary.py::test_equals_the_direct_convolution",
+    "ptxsim/tensor/test_activation_stationary.py::test_a_wrong_step_changes_the_sums",
+    "ptxsim/im2col/test_im2col_w.py::test_halo_continues_with_the_next_image",
     "kernels/convolution/test_convolution_clusters.py::test_tiles_that_end_with_a_row",
     "mutants/test_convolution_mutants.py::test_mutants_of_one_copy_for_all_taps",
 )

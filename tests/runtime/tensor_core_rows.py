@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import tensor_core_drawings as drawings
 
-_COPIES = "ptxsim/test_tensor_memory.py::test_copy_forms"
+_COPIES = "ptxsim/tensor/test_tensor_memory.py::test_copy_forms"
 _KERNELS = "kernels/products/test_tensor_core_kernels.py::test_equals_the_exact_sums"
 
 
@@ -66,27 +66,30 @@ TENSOR_MEMORY = (
             Row(
                 ("A", "tensor memory"),
                 Excerpt("chained", ("tcgen05.mma.cta_group::1.kind::f16 [%r1], [",)),
-                (program_test("chained"), "ptxsim/test_tcgen05_operands.py::test_a_in_tensor_memory"),
+                (program_test("chained"), "ptxsim/tensor/test_tcgen05_operands.py::test_a_in_tensor_memory"),
             ),
             Row(
                 ("B", "shared memory"),
                 _mma("product f16"),
-                ("ptxsim/test_tcgen05_operands.py::test_mn_major_operands",),
+                ("ptxsim/tensor/test_tcgen05_operands.py::test_mn_major_operands",),
             ),
             Row(
                 ("D", "tensor memory"),
                 Excerpt("product f16", ("tcgen05.ld",)),
-                ("ptxsim/test_tcgen05_operands.py::test_kinds",),
+                ("ptxsim/tensor/test_tcgen05_operands.py::test_kinds",),
             ),
             Row(
                 ("metadata of a sparse A", "tensor memory"),
                 _mma("sparse"),
-                (program_test("sparse"), "ptxsim/test_tcgen05_sparse.py::test_product_of_kept_elements"),
+                (program_test("sparse"), "ptxsim/tensor/test_tcgen05_sparse.py::test_product_of_kept_elements"),
             ),
             Row(
                 ("scale factors of A and B", "tensor memory"),
                 _mma("scaled mxf8"),
-                (program_test("scaled mxf8"), "ptxsim/test_block_scaling.py::test_products_of_whole_numbers_are_exact"),
+                (
+                    program_test("scaled mxf8"),
+                    "ptxsim/tensor/test_block_scaling.py::test_products_of_whole_numbers_are_exact",
+                ),
             ),
         ),
     ),
@@ -97,10 +100,10 @@ TENSOR_MEMORY = (
         drawings.tensor_memory(),
         excerpts=(Excerpt("product f16", ("tcgen05.alloc", "tcgen05.relinquish_alloc_permit", "tcgen05.dealloc")),),
         tests=(
-            "ptxsim/test_tensor_memory.py::test_invalid_allocation_is_reported",
-            "ptxsim/test_tensor_memory.py::test_allocation_waits_for_free_columns",
-            "ptxsim/test_tcgen05.py::test_warp_must_access_its_own_lanes",
-            "ptxsim/test_tcgen05.py::test_accumulating_on_uninitialised_tensor_memory_is_reported",
+            "ptxsim/tensor/test_tensor_memory.py::test_invalid_allocation_is_reported",
+            "ptxsim/tensor/test_tensor_memory.py::test_allocation_waits_for_free_columns",
+            "ptxsim/tensor/test_tcgen05.py::test_warp_must_access_its_own_lanes",
+            "ptxsim/tensor/test_tcgen05.py::test_accumulating_on_uninitialised_tensor_memory_is_reported",
         ),
         differs=(
             (
@@ -121,10 +124,10 @@ TENSOR_MEMORY = (
             Excerpt("sparse", ("tcgen05.cp",)),
         ),
         tests=(
-            "ptxsim/test_tensor_memory.py::test_load_shapes",
+            "ptxsim/tensor/test_tensor_memory.py::test_load_shapes",
             _COPIES,
-            "ptxsim/test_tensor_memory.py::test_4x256b_copies_one_row_to_each_quarter",
-            "ptxsim/test_tensor_memory.py::test_copy_widens_elements_of_4_bits",
+            "ptxsim/tensor/test_tensor_memory.py::test_4x256b_copies_one_row_to_each_quarter",
+            "ptxsim/tensor/test_tensor_memory.py::test_copy_widens_elements_of_4_bits",
         ),
     ),
     Part(
@@ -134,9 +137,9 @@ TENSOR_MEMORY = (
         "have it.",
         drawings.shift(),
         tests=(
-            "ptxsim/test_tensor_memory.py::test_shift_moves_rows_towards_lane_zero",
-            "ptxsim/test_tcgen05_shift.py::test_the_multiply_uses_rows_before_the_shift_and_the_next_one_after_it",
-            "ptxsim/test_tcgen05_shift.py::test_the_last_lane_of_each_32_is_refreshed",
+            "ptxsim/tensor/test_tensor_memory.py::test_shift_moves_rows_towards_lane_zero",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_the_multiply_uses_rows_before_the_shift_and_the_next_one_after_it",
+            "ptxsim/tensor/test_tcgen05_shift.py::test_the_last_lane_of_each_32_is_refreshed",
         ),
         differs=(
             ("a row moves to the next lane, and lane 0 is the last one", "a row moves to the preceding lane"),
@@ -174,7 +177,7 @@ CONVOLUTION = (
         tests=(
             program_test("convolution im2col"),
             program_test("convolution im2col", "sm_90a"),
-            "ptxsim/test_im2col.py::test_taps_of_a_convolution",
+            "ptxsim/im2col/test_im2col.py::test_taps_of_a_convolution",
             "kernels/convolution/test_im2col_vectors.py::test_rows",
         ),
         differs=(
@@ -217,8 +220,8 @@ CONVOLUTION = (
         "the lane in disable-output-lane is 1. `zero` is filled by TMA. The second drawing begins at output 5.",
         f"{drawings.example(0)}\n\n{drawings.example(5)}",
         tests=(
-            "ptxsim/test_activation_stationary.py::test_equals_the_direct_convolution",
-            "ptxsim/test_activation_stationary.py::test_each_bit_of_the_masks_counts",
+            "ptxsim/tensor/test_activation_stationary.py::test_equals_the_direct_convolution",
+            "ptxsim/tensor/test_activation_stationary.py::test_each_bit_of_the_masks_counts",
         ),
         differs=(
             (
@@ -263,7 +266,7 @@ SHAPES = (
             Row(
                 ("all of them, tiles of 16 rows", "mma.sync"),
                 None,
-                ("kernels/products/test_mma_sync.py::test_decode", "ptxsim/test_mma_sync.py::test_8_bit_floats"),
+                ("kernels/products/test_mma_sync.py::test_decode", "ptxsim/tensor/test_mma_sync.py::test_8_bit_floats"),
             ),
         ),
         differs=(
@@ -307,8 +310,8 @@ SHAPES = (
                 Excerpt("convolution weights", ("tcgen05.mma.ws",)),
                 (
                     program_test("convolution weights"),
-                    "gpu_to_ptx/test_weight_stationary.py::test_each_type",
-                    "ptxsim/test_tcgen05_weight_stationary.py::test_lanes_of_each_shape",
+                    "gpu_to_ptx/matrix/test_weight_stationary.py::test_each_type",
+                    "ptxsim/tensor/test_tcgen05_weight_stationary.py::test_lanes_of_each_shape",
                 ),
             ),
         ),
@@ -330,8 +333,8 @@ SHAPES = (
             Row(("nv_float4", "ue4m3", "16"), _mma("scaled nvf4"), (program_test("scaled nvf4"),)),
         ),
         tests=(
-            "ptxsim/test_block_scaling.py::test_lanes_use_their_own_copy_of_the_scale_factors",
-            "ptxsim/test_block_scaling.py::test_sign_of_ue4m3_is_ignored",
+            "ptxsim/tensor/test_block_scaling.py::test_lanes_use_their_own_copy_of_the_scale_factors",
+            "ptxsim/tensor/test_block_scaling.py::test_sign_of_ue4m3_is_ignored",
         ),
     ),
 )

@@ -272,7 +272,8 @@ def _sparse(op: ir.OpView) -> Checks:
     yield fits, undefined_behaviour.sparse_metadata(legal)
 
 
-# The checks of each operation that some operands make undefined; tests/tile/test_insert_checks.py lists the others.
+# The checks of each operation that some operands make undefined. tests/tile/expand/test_insert_checks.py lists the
+# others.
 CHECKS: dict[str, Callable[[ir.OpView], Checks]] = {
     "cuda_tile.for": _for,
     **dict.fromkeys(("cuda_tile.divi", "cuda_tile.remi"), _division),

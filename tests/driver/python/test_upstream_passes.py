@@ -16,7 +16,7 @@ from tilec.driver.backends import run
 from tilec.errors import UnsupportedError
 from tilec.text_input.module import Module
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 
 
 @pytest.fixture(scope="module")

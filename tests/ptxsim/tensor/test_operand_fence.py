@@ -14,7 +14,7 @@ import tilec
 from tilec.errors import SimulationError
 from tilec.signature import Signature
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "kernels"))
 import matrix_kernels
 
 SEEDS = range(20)

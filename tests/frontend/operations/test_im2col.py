@@ -19,7 +19,7 @@ import pytest
 
 import tilec as ct
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "kernels"))
 
 from direct_convolution import Geometry, at_tap, conv_forward
 

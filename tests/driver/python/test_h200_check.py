@@ -6,7 +6,7 @@ import sys
 from pathlib import Path
 
 CHECKS = ["streams", "programmatic_launch", "events", "graph", "threads"]
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "h200_check.py"
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "h200_check.py"
 
 # MLIR cannot be imported, and the folder precedes the installed tilec on the import path.
 RUN = """

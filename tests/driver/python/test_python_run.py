@@ -17,12 +17,12 @@ import pytest
 import tilec as ct
 
 sys.path.insert(0, str(Path(__file__).parent))
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "kernels"))
 
 import programs
 import stepped_kernels
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 # The tests replace ct.launch in examples.
 LAUNCH = ct.launch
 

@@ -16,7 +16,7 @@ from tilec.dialect.mlir import context, ir
 from tilec.lowering.tile.simplify.simplify import fold_constants
 from tilec.runtime.interpret.evaluate import evaluate
 
-VECTORS = Path(__file__).parent.parent / "semantics" / "vectors"
+VECTORS = Path(__file__).parents[2] / "semantics" / "vectors"
 FOLDED = frozenset(
     "absi addi andi cmpi divi maxi mini mulhii muli negi ori remi shli shri subi xori absf addf ceil cmpf divf floor"
     " fma maxf minf mulf negf remf sqrt subf bitcast exti ftof ftoi itof trunci select".split()

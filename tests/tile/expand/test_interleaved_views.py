@@ -19,7 +19,7 @@ from tilec.lowering.tile.passes import run
 from tilec.runtime.interpret.evaluate import evaluate
 from tilec.text_input.module import Module
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "kernels"))
 
 from direct_convolution import at_tap
 
