@@ -19,8 +19,6 @@ from pathlib import Path
 import numpy as np
 from compiler_settings import Settings, limited_compiler
 from program_text import Program
-from random_exits import random_exits
-from random_program import random_program
 from separate_process import run_in_process
 from shrinking import shrunk
 
@@ -28,6 +26,11 @@ import tilec
 from tilec.dialect.mlir import context
 from tilec.driver.stages import STAGES
 from tilec.errors import InternalError, TilecError, UnsupportedError
+
+sys.path.insert(0, str(Path(__file__).parent / "random_programs"))
+
+from random_exits import random_exits
+from random_program import random_program
 
 GENERATORS = {"programs": random_program, "exits": random_exits}
 TARGETS = ("sm_100a", "sm_90a")

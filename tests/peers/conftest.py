@@ -9,7 +9,8 @@ import pytest
 
 TESTS = Path(__file__).parents[1]
 sys.path[:0] = [str(TESTS / area) for area in ("peers", "bytecode", "kernels", "gpu_to_ptx", "tile")]
-# Tests whose kernels are compiled here too.
+# Tests that others import.
+sys.path.append(str(TESTS / "peers" / "assemblers"))
 sys.path += [str(TESTS / "kernels" / part) for part in ("accumulators", "blocks", "convolution", "element_types")]
 sys.path.append(str(TESTS.parent / "benchmarks"))
 

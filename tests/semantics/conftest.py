@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-# The generators and the modules that the tests share are in this folder.
+# The modules that the tests share are in this folder, and the generators of vectors in a folder of their own.
+sys.path.insert(0, str(Path(__file__).parent / "generators"))
 sys.path.insert(0, str(Path(__file__).parent))
 
 from vector_files import named_vectors

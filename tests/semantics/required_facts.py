@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterator
 from itertools import product
 from pathlib import Path
 from typing import Any
 
+from sample import INTEGERS, NUMBERS
+from view_model import padding_code
+
+sys.path.insert(0, str(Path(__file__).parent / "generators"))
+
 from atomic_vectors import PAIRS
 from conversion_vectors import MODES, ROUNDINGS, SAME_WIDTH, TARGETS
 from matrix_vectors import ACCUMULATORS, SCALED
 from multimem_vectors import KINDS
-from sample import INTEGERS, NUMBERS
-from view_model import padding_code
 from view_vectors import PADDINGS
 
 Fact = tuple[Any, ...]

@@ -10,11 +10,11 @@ import pytest
 from op_groups import OP_GROUPS, text
 from vector_files import FOLDER
 
-HERE = Path(__file__).parent
+GENERATORS = Path(__file__).parent / "generators"
 
 
 def needs_mpmath(group: str) -> bool:
-    tree = ast.parse((HERE / f"{OP_GROUPS[group]}.py").read_text())
+    tree = ast.parse((GENERATORS / f"{OP_GROUPS[group]}.py").read_text())
     imported = [node for node in tree.body if isinstance(node, ast.Import)]
     return any(name.name == "mpmath" for node in imported for name in node.names)
 

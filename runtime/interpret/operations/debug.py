@@ -57,7 +57,8 @@ def _numbers(tile: Tile, element: TileElement, directive: Directive) -> Tile:
         return np.asarray(reading(tile, element, "signed"))
     if element.width in (1, 64):
         return np.asarray(reading(tile, element, "unsigned"))
-    # C and NVIDIA's tools promote narrower integers to int with their sign (tests/semantics/debug_vectors.py).
+    # C and NVIDIA's tools promote narrower integers to int with their sign: see
+    # tests/semantics/generators/debug_vectors.py.
     return np.asarray(reading(tile, element, "signed")).astype(np.int64) & 0xFFFFFFFF
 
 

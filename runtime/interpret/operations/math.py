@@ -56,7 +56,7 @@ def _sqrt(op: Step, _machine: Machine, source: Tile) -> Tile:
 def _fpowi(op: Step, _machine: Machine, source: Tile, exponent: Tile) -> Tile:
     """Exponentiation by squaring with rounded products, in f64 for f64 and in f32 for the other types.
 
-    See tests/semantics/function_vectors.py.
+    See tests/semantics/generators/function_vectors.py.
     """
     form = op.element.format
     base: Tile = form.decode(source).astype(np.float64 if op.element.name == "f64" else np.float32)

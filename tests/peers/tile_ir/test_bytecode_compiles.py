@@ -16,7 +16,7 @@ from tilec.text_input.module import Module
 
 pytestmark = pytest.mark.peers
 
-DISASSEMBLED = sorted((Path(__file__).parents[1] / "dialect" / "disassembly").glob("*.mlir"))
+DISASSEMBLED = sorted((Path(__file__).parents[2] / "dialect" / "disassembly").glob("*.mlir"))
 
 
 @pytest.mark.parametrize("version", VERSIONS, ids=str)

@@ -1,6 +1,6 @@
 """Writes docs/tensor_maps.md: the rules of tensor maps and of copies through them, each with its source and its test.
 
-python tests/runtime/tensor_maps_page.py
+python tests/runtime/pages/tensor_maps_page.py
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import sys
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).parent))
+sys.path.insert(0, str(Path(__file__).parents[1]))
 from copy_rules import COPY_RULES
 from kernel_rows import KERNEL_ROWS
 from launch_rules import LAUNCH_RULES
@@ -22,7 +22,7 @@ from tilec.lowering.tma.rule import Rule
 from tilec.lowering.tma.rules import ALL_RULES
 from tilec.lowering.tma.tensor_map import KINDS
 
-ROOT = Path(__file__).parents[2]
+ROOT = Path(__file__).parents[3]
 PAGE = ROOT / "docs" / "tensor_maps.md"
 RULE_TESTS = "tests/runtime/test_tensor_map_rules.py"
 _RULE_TEST = "test_illegal_map_violates_its_rule"
@@ -34,7 +34,7 @@ the part of it that one copy moves. Kernels of tilec make theirs at each launch.
 `tilec.tensor_map` has the three functions of the CUDA driver. They check each argument against the rules below, and
 encode a map for the simulator, or with `backend="launch"` by the driver for a GPU.
 
-`python tests/runtime/tensor_maps_page.py` writes this page from the rules and their tests.
+`python tests/runtime/pages/tensor_maps_page.py` writes this page from the rules and their tests.
 
 Kind *tiled* moves boxes of a tensor of 1 to 5 dimensions (PTX ISA 5.5.3). Dimension 0 is contiguous; strides are in
 bytes, from dimension 1 on:

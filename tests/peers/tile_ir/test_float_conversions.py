@@ -1,6 +1,6 @@
 """tests/semantics/float_conversions.json has the rounding modes that tileirdisasm accepts.
 
-`python tests/peers/test_float_conversions.py` queries tileirdisasm again and writes the file.
+`python tests/peers/tile_ir/test_float_conversions.py` queries tileirdisasm again and writes the file.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-FILE = Path(__file__).parents[1] / "semantics" / "float_conversions.json"
+FILE = Path(__file__).parents[2] / "semantics" / "float_conversions.json"
 FLOATS = ("f16", "bf16", "f32", "f64", "tf32", "f8E4M3FN", "f8E5M2", "f8E8M0FNU", "f4E2M1FN", "fnv8E5M3FNU")
 MODES = ("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away")
 
@@ -52,6 +52,6 @@ def test_modes_equal_those_accepted_by_tileirdisasm(tmp_path: Path) -> None:
 
 
 if __name__ == "__main__":
-    sys.path.insert(0, str(Path(__file__).parent))
+    sys.path.insert(0, str(Path(__file__).parents[1]))
     with tempfile.TemporaryDirectory() as folder:
         FILE.write_text(json.dumps(accepted_modes(Path(folder)), indent=1) + "\n")

@@ -8,7 +8,7 @@ import pytest
 
 pytestmark = pytest.mark.peers
 
-BENCHMARK = Path(__file__).parents[2] / "benchmarks" / "compile_time.py"
+BENCHMARK = Path(__file__).parents[3] / "benchmarks" / "compile_time.py"
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])

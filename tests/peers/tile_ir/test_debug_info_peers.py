@@ -81,7 +81,7 @@ def test_disassembly_equals_the_printed_module(version: Any, tmp_path: Path) -> 
 
 @pytest.fixture
 def cutile(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
-    monkeypatch.syspath_prepend(Path(__file__).parent)
+    monkeypatch.syspath_prepend(Path(__file__).parents[1])
     return {name: importlib.import_module(f"cutile.{name}") for name in ("cases", "export", "kernels")}
 
 

@@ -15,7 +15,7 @@ from tilec.text_input.module import Module
 
 pytestmark = pytest.mark.peers
 
-TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
+TABLE = json.loads((Path(__file__).parents[2] / "operations.json").read_text())
 SINCE = {entry["name"]: Version.parse(entry["since"].removesuffix(" preview")) for entry in TABLE["ops"]}
 # Operations that bytecode stores in a separate section, or not at all.
 WITHOUT_BYTECODE_OPERATION = {"module", "entry", "global", "preview$call"}

@@ -14,8 +14,9 @@ from sample import codes, floats, integers
 from vector import tile, vector
 
 MODES = ("nearest_even", "zero", "negative_inf", "positive_inf", "nearest_away")
-# The modes of each pair of types, as tileirdisasm 13.5 accepts them (tests/peers/test_float_conversions.py).
-ROUNDINGS: dict[str, dict[str, list[str]]] = json.loads((Path(__file__).parent / "float_conversions.json").read_text())
+# The modes of each pair of types, as tileirdisasm 13.5 accepts them (tests/peers/tile_ir/test_float_conversions.py).
+FILE = Path(__file__).parents[1] / "float_conversions.json"
+ROUNDINGS: dict[str, dict[str, list[str]]] = json.loads(FILE.read_text())
 TARGETS = tuple(ROUNDINGS)
 
 

@@ -12,7 +12,7 @@ import pytest
 from tilec.errors import TilecError
 from tilec.text_input.module import Module
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 sys.path.insert(0, str(TESTS / "fuzz"))
 fuzz = importlib.import_module("bytecode")
 SEEDS = list(fuzz.seeds())

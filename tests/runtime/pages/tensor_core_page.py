@@ -1,6 +1,6 @@
 """Writes docs/tensor_core.md: the tensor cores of sm_100a, each part with its kernel, its PTX, a drawing and its tests.
 
-python tests/runtime/tensor_core_page.py
+python tests/runtime/pages/tensor_core_page.py
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import textwrap
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
+sys.path.insert(0, str(Path(__file__).parents[2]))
+sys.path.insert(0, str(Path(__file__).parents[2] / "ptxsim"))
+sys.path.insert(0, str(Path(__file__).parents[2] / "kernels"))
 sys.path.insert(0, str(Path(__file__).parents[1]))
-sys.path.insert(0, str(Path(__file__).parents[1] / "ptxsim"))
-sys.path.insert(0, str(Path(__file__).parents[1] / "kernels"))
-sys.path.insert(0, str(Path(__file__).parent))
 import stationary_convolution
 from ptx_instructions import instructions
 from tensor_core_forms import FORMS, STATIONARY_DIFFERS, STATIONARY_TESTS
@@ -22,7 +22,7 @@ from tensor_core_kernels import PROGRAMS, compiled
 from tensor_core_rows import CONVOLUTION, SHAPES, TENSOR_MEMORY, Excerpt, Part, program_test
 from tensor_maps_page import require_tests, table
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 PAGE = TESTS.parent / "docs" / "tensor_core.md"
 KERNELS = TESTS / "kernels" / "tensor_core_kernels.py"
 STATIONARY = "convolution stationary"
@@ -38,7 +38,8 @@ the hardware or from PTX ISA 9.7.16, the part lists what is right.
 PTX is shown without guards, with registers numbered from 1 in each instruction, and without the middle of long lists.
 Each instruction is shown once, with the `sm_90a` ones where a part has them. Paths of tests are in `tests`.
 
-`python tests/runtime/tensor_core_page.py` writes this page from the kernels of `tests/kernels/tensor_core_kernels.py`.
+`python tests/runtime/pages/tensor_core_page.py` writes this page from the kernels of
+`tests/kernels/tensor_core_kernels.py`.
 
 ```python
 import tilec as ct

@@ -15,7 +15,7 @@ from tilec.dialect.mlir import context, ir
 from tilec.errors import InputError
 from tilec.text_input.module import Module
 
-TESTS = Path(__file__).parents[1]
+TESTS = Path(__file__).parents[2]
 sys.path.insert(0, str(TESTS / "semantics"))
 from vector_module import case_of  # noqa: E402
 

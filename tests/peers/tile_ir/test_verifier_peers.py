@@ -19,7 +19,7 @@ from tilec.dialect.bytecode.writing.writer import write_module
 from tilec.errors import InputError
 from tilec.text_input.module import Module
 
-DIALECT = Path(__file__).parents[1] / "dialect"
+DIALECT = Path(__file__).parents[2] / "dialect"
 sys.path.insert(0, str(DIALECT / "generated"))
 from random_modules import NAMES, module  # noqa: E402
 

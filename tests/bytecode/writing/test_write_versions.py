@@ -11,7 +11,7 @@ from tilec.dialect.bytecode.version import VERSIONS
 from tilec.errors import InputError
 from tilec.text_input.module import Module
 
-TABLE = json.loads((Path(__file__).parents[1] / "operations.json").read_text())
+TABLE = json.loads((Path(__file__).parents[2] / "operations.json").read_text())
 NAMES = [str(version) for version in VERSIONS]
 TENSOR = "tensor_view<8x8xf32, strides=[8,1]>"
 DEVICES = "tensor_view<8x8xf32, strides=[8,1], #cuda_tile.ptr_attr<multicast>>"
