@@ -28,9 +28,9 @@ from typing import Any
 
 from sheet import compilers, table
 from sheet.cases import CASES, TARGETS, Case
-from sheet.counts import sheet_of
-from sheet.disassembly import ToolError
-from sheet.occupancy import blocks_per_processor
+from sheet.machine_code.counts import sheet_of
+from sheet.machine_code.disassembly import ToolError
+from sheet.machine_code.occupancy import blocks_per_processor
 from sheet.timeline import timeline
 
 import tilec

@@ -24,8 +24,8 @@ from pathlib import Path
 from typing import Any
 
 from sheet.cases import CASES, TARGETS
-from sheet.disassembly import INSTRUCTION_BYTES
-from sheet.occupancy import blocks_per_processor
+from sheet.machine_code.disassembly import INSTRUCTION_BYTES
+from sheet.machine_code.occupancy import blocks_per_processor
 
 import tilec
 from tilec import compilation

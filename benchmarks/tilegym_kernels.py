@@ -25,9 +25,9 @@ from typing import Any
 
 from sheet import compilers
 from sheet.case import TARGETS
-from sheet.counts import sheet_of
-from sheet.disassembly import ToolError, disassemble
-from sheet.occupancy import blocks_per_processor
+from sheet.machine_code.counts import sheet_of
+from sheet.machine_code.disassembly import ToolError, disassemble
+from sheet.machine_code.occupancy import blocks_per_processor
 from sheet.timeline import timeline
 from tilegym_host.kernel_records import RECORDS, kernel_records
 from tilegym_host.table import KernelRow, document

@@ -80,7 +80,7 @@ def copy_modules(folder: Path) -> None:
 def _make_case(case: Any, folder: Path) -> None:
     from compiler_settings import Settings
     from sheet.compilers import by_tileiras, bytecode
-    from sheet.disassembly import ToolError
+    from sheet.machine_code.disassembly import ToolError
 
     folder.mkdir(parents=True, exist_ok=True)
     (folder / "kernel.tileirbc").write_bytes(bytecode(case))

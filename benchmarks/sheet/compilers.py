@@ -15,7 +15,7 @@ from tileiras_compile import BYTECODE_VERSION, command_of_tileiras
 
 import tilec
 from sheet.case import Array, Case, Scalar
-from sheet.disassembly import Function, ToolError, disassemble, version
+from sheet.machine_code.disassembly import Function, ToolError, disassemble, version
 from sheet.stopwatch import Stopwatch
 from sheet.triton_compiler import LANES, compile_triton
 from tilec.version import VERSION

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from sheet.case import Array, Case
-from sheet.disassembly import ToolError
-from sheet.occupancy import MOST_SHARED_BYTES
+from sheet.machine_code.disassembly import ToolError
+from sheet.machine_code.occupancy import MOST_SHARED_BYTES
 from sheet.stopwatch import Stopwatch
 
 LANES = 32

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from sheet.control_flow import Graph
-from sheet.counts import sheet_of
-from sheet.disassembly import INSTRUCTION_BYTES, Instruction, declared_bytes, parse
-from sheet.occupancy import blocks_per_processor
-from sheet.roles import roles
+from sheet.machine_code.control_flow import Graph
+from sheet.machine_code.counts import sheet_of
+from sheet.machine_code.disassembly import INSTRUCTION_BYTES, Instruction, declared_bytes, parse
+from sheet.machine_code.occupancy import blocks_per_processor
+from sheet.machine_code.roles import roles
 from sheet.table import markdown, text
 from sheet.timeline import shares_of_loops
 

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from sheet.control_flow import Graph
-from sheet.disassembly import Instruction
+from sheet.machine_code.control_flow import Graph
+from sheet.machine_code.disassembly import Instruction
 
 # Instructions that one role has and others lack: TMA, tensor cores and tensor memory, exponentials.
 _ANCHOR = re.compile(r"UTMA(LDG|STG|REDG)|UBLK|UTC\w*MMA|[HQI]GMMA|[HQID]MMA|LDTM|STTM|MUFU\.EX2")

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from sheet.disassembly import Instruction
+from sheet.machine_code.disassembly import Instruction
 
 _BRANCHES = ("BRA", "BRX", "BRXU", "JMP", "JMX")
 _ENDS = ("EXIT", "RET", "KILL")

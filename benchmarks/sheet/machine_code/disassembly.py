@@ -12,7 +12,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
-from sheet.occupancy import RESERVED_BYTES
+from sheet.machine_code.occupancy import RESERVED_BYTES
 
 # Bytes of an instruction on all architectures since sm_70.
 INSTRUCTION_BYTES = 16

@@ -8,9 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from sheet.control_flow import Graph, Loop
-from sheet.disassembly import Instruction
-from sheet.roles import roles
+from sheet.machine_code.control_flow import Graph, Loop
+from sheet.machine_code.disassembly import Instruction
+from sheet.machine_code.roles import roles
 
 PATTERNS = {
     "tensor": r"UTC\w*MMA|[HQI]GMMA|[HQID]MMA",
