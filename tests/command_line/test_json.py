@@ -1,4 +1,4 @@
-"""`--json`: each command prints one object with the fields of docs/json.md."""
+"""`--json`: each command prints one object with the fields of docs/formats/json.md."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tilec.process import progress
 
 KERNELS = Path(__file__).parent / "kernels.py"
 SIGNATURE = "a: f32[?], b: f32[?], c: f32[?], tile=256"
-PAGE = Path(__file__).parents[2] / "docs" / "json.md"
+PAGE = Path(__file__).parents[2] / "docs" / "formats" / "json.md"
 SCHEMAS = json.loads((Path(__file__).parent / "json_schemas.json").read_text())
 
 

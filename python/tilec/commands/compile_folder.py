@@ -37,7 +37,9 @@ def define(parser: argparse.ArgumentParser) -> None:
         "fails changes nothing",
     )
     parser.add_argument(
-        "--manifest", metavar="FILE", help="with --folder: kernels and signatures in TOML or JSON (docs/artifact.md)"
+        "--manifest",
+        metavar="FILE",
+        help="with --folder: kernels and signatures in TOML or JSON (docs/formats/artifact.md)",
     )
     parser.add_argument(
         "--header",

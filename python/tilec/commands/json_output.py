@@ -1,4 +1,4 @@
-"""The option --json of every command: its result or its error as one JSON object on standard output (docs/json.md)."""
+"""The option --json of every command: its result or its error as one JSON object on stdout (docs/formats/json.md)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,9 @@ VERSION = 1
 
 def define(parser: argparse.ArgumentParser) -> None:
     """Adds the option --json."""
-    parser.add_argument("--json", action="store_true", help="print the result or the error as JSON (docs/json.md)")
+    parser.add_argument(
+        "--json", action="store_true", help="print the result or the error as JSON (docs/formats/json.md)"
+    )
 
 
 def write(command: str, fields: Mapping[str, Any]) -> None:

@@ -59,7 +59,7 @@ def export_kernel(
 
     The entries of a cubin and of PTX have the parameters of the calling convention only. They therefore use no tensor
     maps. A launch needs the number of threads that `.reqntid` of the PTX states; beside a file of PTX or a cubin with a
-    path, `<path>.<symbol>.launch.json` states it with the dynamic shared memory (docs/artifact.md).
+    path, `<path>.<symbol>.launch.json` states it with the dynamic shared memory (docs/formats/artifact.md).
 
     What cuTile refuses for `gpu_code` is refused, such as float4_e2m1fn before sm_100, which ct.compile emulates. The
     hint num_worker_warps is ignored, with a UserWarning, if `bytecode_version` is older than it.
