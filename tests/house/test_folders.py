@@ -38,7 +38,7 @@ def _with_subfolders(folder: Path, name: str) -> Iterator[tuple[str, Path]]:
 
 
 def _files(folder: Path) -> list[str]:
-    """The names of the files of a folder; compiled modules are no sources."""
+    """The names of the files of a folder without the compiled modules."""
     return [path.name for path in folder.iterdir() if path.is_file() and path.suffix not in (".so", ".pyd")]
 
 
