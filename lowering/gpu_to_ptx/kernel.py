@@ -56,8 +56,9 @@ for _folder, _groups in _OP_GROUPS.items():
     for _group in _groups:
         importlib.import_module(f"tilec.lowering.gpu_to_ptx.{_folder}.{_group}")
 
-# Merges address arithmetic that several operations computed.
-CLEAN_UP = "canonicalize{max-iterations=2},cse"
+# Merges address arithmetic that several operations computed. A second iteration would remove nothing more, and make
+# branches that have `.uni` branches without it.
+CLEAN_UP = "canonicalize{max-iterations=1},cse"
 # Named barriers of the roles that compute, in kernels with several roles; barrier 0 belongs to the whole CTA.
 _BARRIERS = {name: number for number, name in enumerate(COMPUTE_ROLES, 1)}
 

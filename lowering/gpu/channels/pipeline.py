@@ -11,11 +11,11 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import TENSOR_MEMORY_MULTIPLIES, TMA_LOADS
+from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS, TENSOR_MEMORY_MULTIPLIES, TMA_LOADS
 from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.operations.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.walk import operations_in, operations_inside, users_of
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, users_of
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import (
@@ -247,7 +247,8 @@ def _ring_slots(
         target: the memory that a block may use.
         stages: the most slots of a ring, or None.
     """
-    found = [_wanting(rings, plan, stages) for rings in groups]
+    multiplies = bool(operations_named(kernel, TENSOR_CORE_OPERATIONS))
+    found = [_wanting(rings, plan, stages, multiplies) for rings in groups]
     scratch = scratch_bytes(kernel)
     used = plan.declared_bytes + (BASE_ALIGNMENT_BYTES + scratch if scratch else 0)
     _divide(found, target.shared_bytes - used, target.tensor_memory_columns - plan.columns_used, most=False)
@@ -259,7 +260,7 @@ def _ring_slots(
     return found
 
 
-def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | None) -> _RingSlots:
+def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | None, multiplies: bool) -> _RingSlots:
     plans = [plan.channels[op.channel] for op in rings]
     size_bytes = sum(ring.slot_bytes + _BARRIERS_BYTES for ring in plans)
     columns = sum(ring.slot_columns for ring in plans)
@@ -267,7 +268,7 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
     if stages is not None:
         return _RingSlots(rings, size_bytes, columns, stages, stages, least, least)
     wanted = max(op.wanted or 1 for op in rings)
-    as_wanted = all(op.producer == THREADS or is_read_by_threads(op) for op in rings)
+    as_wanted = all(op.producer == THREADS or is_read_by_threads(op) and not multiplies for op in rings)
     most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
     return _RingSlots(rings, size_bytes, columns, wanted, most, least, least)
 

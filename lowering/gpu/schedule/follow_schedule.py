@@ -241,17 +241,21 @@ class _Loop:
     def _candidate(
         self, found: LoopProblem, orders: Mapping[str, RoleOrder], slots: Mapping[ir.Value, int]
     ) -> _Candidate | None:
-        """The loop with other slots, and another order in some roles; None if it cannot have them."""
+        """The loop with other slots, and another order in those of some roles that can have it; None if none can."""
         with self.kernel.operation.location:
             made = self.kernel.operation.clone(ip=ir.InsertionPoint.after(self.kernel.operation)).opview
         copies = dict(zip(_operations(self.kernel), _operations(made), strict=True))
         for channel, count in slots.items():
             set_stages(copies[channel.owner].opview, count)
         candidate = _Candidate(made, slots)
-        if not all(self._reorder(candidate, found, order, copies) for order in orders.values()):
-            made.operation.erase()
-            return None
-        return candidate
+        impossible = next(
+            (role for role, order in orders.items() if not self._reorder(candidate, found, order, copies)), None
+        )
+        if impossible is None:
+            return candidate
+        made.operation.erase()
+        possible = {role: order for role, order in orders.items() if role != impossible}
+        return self._candidate(found, possible, slots) if possible else None
 
     def _slots(self, found: LoopProblem, schedule: Schedule) -> dict[ir.Value, int]:
         """The slots of the rings whose number changes: no ring has less than now if all of them fit."""

@@ -196,7 +196,7 @@ class LoopReader:
                 self.graph.add_link(Link(source, node, distance + node.ahead - source.ahead))
 
     def _extends(self, run: Node, op: ir.Operation) -> bool:
-        is_behind = run is self.last and _is_overlapped(op)
+        is_behind = run is self.last and _is_overlapped(op) and iterations_ahead(op) == run.ahead
         return is_behind and (not run.reduced or run.reduced.isdisjoint(op.operands))
 
     @staticmethod

@@ -83,25 +83,24 @@ def advance(lowering: Lowering, channel: ChannelPlan, party: Party, *, first_rou
     if first_round and slot is not None:
         _set(lowering, key, "slot", b.compute("add.s32 $0, $1, 1;", b.i32, slot))
         return
-    if slot is not None and channel.stages == _TWO_SLOTS:
-        _set(lowering, key, "slot", b.compute("xor.b32 $0, $1, 1;", b.i32, slot))
-        _set(lowering, key, "phase", b.compute("xor.b32 $0, $1, $2;", b.i32, phase, slot))
-        return
-    flipped = b.compute("xor.b32 $0, $1, 1;", b.i32, phase)
     if slot is None:
-        _set(lowering, key, "phase", flipped)
+        _set(lowering, key, "phase", b.compute("xor.b32 $0, $1, 1;", b.i32, phase))
         return
-    following, wraps = _following(lowering, channel, slot)
+    following, phase = _next_slot(lowering, channel, slot, phase)
     _set(lowering, key, "slot", following)
-    _set(lowering, key, "phase", b.compute("selp.b32 $0, $1, $2, $3;", b.i32, flipped, phase, wraps))
+    _set(lowering, key, "phase", phase)
 
 
-def _following(lowering: Lowering, channel: ChannelPlan, slot: ir.Value) -> tuple[ir.Value, ir.Value]:
-    """The slot after another one, and whether that is the last."""
+def _next_slot(lowering: Lowering, channel: ChannelPlan, slot: ir.Value, phase: ir.Value) -> tuple[ir.Value, ir.Value]:
+    """The slot after another one, and its phase, which is the other one after the last slot."""
     b = lowering.b
+    if channel.stages == _TWO_SLOTS:
+        return b.compute("xor.b32 $0, $1, 1;", b.i32, slot), b.compute("xor.b32 $0, $1, $2;", b.i32, phase, slot)
+    flipped = b.compute("xor.b32 $0, $1, 1;", b.i32, phase)
     following = b.compute("add.s32 $0, $1, 1;", b.i32, slot)
     wraps = b.compute(f"setp.eq.s32 $0, $1, {channel.stages};", b.i1, following)
-    return b.compute("selp.b32 $0, 0, $1, $2;", b.i32, following, wraps), wraps
+    following = b.compute("selp.b32 $0, 0, $1, $2;", b.i32, following, wraps)
+    return following, b.compute("selp.b32 $0, $1, $2, $3;", b.i32, flipped, phase, wraps)
 
 
 def skip(lowering: Lowering, channel: ChannelPlan, party: Party, count: ir.Value) -> None:
@@ -147,10 +146,7 @@ def next_released(lowering: Lowering, channel: ChannelPlan, party: Party) -> ir.
     """The empty barrier of the slot that a consumer releases next, which advances its count of releases."""
     key = _key(channel, party)
     (slot,) = lowering.state[f"{key}.released"]
-    if channel.stages == _TWO_SLOTS:
-        following = lowering.b.compute("xor.b32 $0, $1, 1;", lowering.b.i32, slot)
-    else:
-        following, _ = _following(lowering, channel, slot)
+    following, _ = _next_slot(lowering, channel, slot, slot_and_phase(lowering, channel, party)[1])
     _set(lowering, key, "released", following)
     return _barrier(lowering, channel.empty, slot)
 
