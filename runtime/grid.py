@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
+from operator import index
 
 from tilec.errors import InputError
 
@@ -14,12 +15,22 @@ MAX_GRID = (2**31 - 1, 65535, 65535)
 
 def dimensions(value: Sequence[int] | int, what: str, least: int = 1) -> Dimensions:
     """One to three extents, the rest 1; InputError if any extent is not an integer of at least `least`."""
-    extents = tuple(value) if isinstance(value, Iterable) else (value,)
-    fits = 1 <= len(extents) <= 3 and all(isinstance(extent, int) and extent >= least for extent in extents)
-    if not fits:
+    try:
+        extents = tuple(map(index, value)) if isinstance(value, tuple | list) else _extents(value)
+    except TypeError:
+        extents = ()
+    if not 1 <= len(extents) <= 3 or min(extents) < least:
         raise InputError(f"{what} needs one to three integers of at least {least}, got {value!r}")
     x, y, z = (*extents, 1, 1)[:3]
     return x, y, z
+
+
+def _extents(value: object) -> tuple[int, ...]:
+    """The extents of one integer, also of numpy, or of an iterable; raises TypeError for other values."""
+    try:
+        return (index(value),)  # type: ignore[arg-type]
+    except TypeError:
+        return tuple(map(index, value))  # type: ignore[call-overload]
 
 
 def grid_of(
@@ -33,7 +44,7 @@ def grid_of(
     An extent may be 0, for example for an array without elements: no block runs. A grid without extents is one block.
     With `counts_clusters` the grid that is given counts clusters.
     """
-    grid = (1, 1, 1) if value == () else dimensions(value, "the grid", least=0)
+    grid = (1, 1, 1) if isinstance(value, tuple) and not value else dimensions(value, "the grid", least=0)
     if counts_clusters:
         x, y, z = (extent * size for extent, size in zip(grid, cluster, strict=True))
         grid = x, y, z

@@ -123,15 +123,17 @@ def write(path: Path, content: bytes) -> None:
     if not content:
         return
     path = Path(os.path.realpath(path))
-    if path.exists() and not path.is_file() and not path.is_dir():
-        # Pipes and devices must not be replaced.
-        path.write_bytes(content)
-        return
     temporary = path.with_name(f".{path.name}.{os.getpid()}")
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            # Pipes and devices must not be replaced.
+            path.write_bytes(content)
+            return
         check_folder(path)
         temporary.write_bytes(content)
         temporary.replace(path)
+    except BrokenPipeError:
+        raise
     except OSError as error:
         if temporary.exists():
             temporary.unlink()

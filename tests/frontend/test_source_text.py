@@ -125,6 +125,22 @@ def test_function_of_the_text_before_an_edit(edited: Any) -> None:
     assert stored(module.kernel) == 57
 
 
+def test_body_that_changed_before_the_first_compile(edited: Any) -> None:
+    """The kernel is at the same line, so that its new text would be taken for that of the imported function."""
+    module, edit = edited
+    edit(KERNEL.format(value=57))
+    with pytest.raises(ct.TileSyntaxError, match="edited_kernel.py:.*because its file has changed: import it again"):
+        stored(module.kernel)
+    importlib.reload(module)
+    assert stored(module.kernel) == 57
+
+
+def test_file_that_was_written_again_without_a_change(edited: Any) -> None:
+    module, edit = edited
+    edit(KERNEL.format(value=3))
+    assert stored(module.kernel) == 3
+
+
 def test_file_that_is_removed_after_its_text_was_read(edited: Any) -> None:
     module, _ = edited
     linecache.getlines(module.__file__)

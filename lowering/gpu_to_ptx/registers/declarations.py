@@ -34,6 +34,8 @@ _FUNCTIONS = {
     "free": "free (.param .b64 address)",
 }
 _RESERVED = (*_FUNCTIONS, SHARED_SYMBOL)
+# PTX ISA 4.4, "Identifiers": the only predefined one that does not begin with a percent sign.
+_PREDEFINED = "WARP_SZ"
 
 
 def call_vprintf(lowering: Lowering, format: str, arguments: Sequence[ir.Value]) -> None:
@@ -160,6 +162,8 @@ def symbol_name(op: ir.OpView) -> str:
     name, kind = op.operation.attributes["sym_name"].value, op.operation.name.removeprefix(PREFIX)
     if name in _RESERVED or name.startswith(_RESERVED_PREFIX):
         problem = f"the compiler uses {', '.join(_RESERVED)} and {_RESERVED_PREFIX}*"
+    elif name == _PREDEFINED:
+        problem = f"{_PREDEFINED} is a constant of PTX"
     elif not IDENTIFIER.fullmatch(name):
         problem = "names in PTX begin with a letter and have letters of ASCII, digits, '_' and '$'"
     else:

@@ -134,6 +134,9 @@ class Emitter:
 
     def elements(self, values: Sequence[bool | int | float], dtype: DType, shape: Shape) -> Tile:
         """A constant tile of these elements in row-major order; raises CompileError if one is out of range."""
+        if dtype in datatypes.SIX_BIT_FLOATS:
+            wide = self.elements([stored(value, dtype) for value in values], datatypes.float32, shape)
+            return self.tile("tilex.ftof", [wide], dtype, shape)
         tensor = ir.RankedTensorType.get(shape, element_type(dtype))
         dense = ir.DenseElementsAttr.get([element_attribute(value, dtype) for value in values], tensor)
         made = self.build("constant", [], [tile_type(dtype, shape)], {"value": dense})
@@ -165,8 +168,6 @@ def element_attribute(value: bool | int | float, dtype: DType) -> ir.Attribute:
         return ir.FloatAttr.get(element, float(stored(value, dtype)))
     if dtype.is_boolean:
         return ir.IntegerAttr.get(element, int(bool(value)))
-    if isinstance(value, float) and not value.is_integer():
-        raise TileValueError(f"cannot convert non-integer constant {value} to {dtype}")
     integer = int(value)
     least, greatest = dtype.range
     if not least <= integer <= greatest:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from tilec.ast_to_tile.control_flow.merge import same
 from tilec.ast_to_tile.fold import COMPARISONS
 from tilec.ast_to_tile.operations.arith import as_signed_number, binary, invert, negate
+from tilec.ast_to_tile.operations.convert import to_dtype
 from tilec.ast_to_tile.operations.mma import matmul
 from tilec.ast_to_tile.values.attributes import element
 from tilec.ast_to_tile.values.records import is_generated, special_method
@@ -16,6 +17,7 @@ from tilec.ast_to_tile.values.structured_value import is_static
 from tilec.ast_to_tile.values.value_text import concatenated
 from tilec.ast_to_tile.values.values import KernelValue, Record, Text, Tile, TypedConstant, describe, is_tile_like
 from tilec.errors import TileTypeError, TileValueError
+from tilec.language.datatypes import bool_
 
 if TYPE_CHECKING:
     from tilec.ast_to_tile.tracer import Tracer
@@ -166,8 +168,8 @@ def disjunction(tracer: Tracer, x: bool | Tile, y: bool | Tile) -> bool | Tile:
 
 
 def negation(tracer: Tracer, value: KernelValue) -> bool | Tile:
-    """not value."""
-    truth = tracer.truth(value)
+    """not value; of a tile, element by element."""
+    truth = to_dtype(tracer.emitter, value, bool_) if isinstance(value, Tile) else tracer.truth(value)
     return not truth if isinstance(truth, bool) else invert(tracer.emitter, truth)
 
 

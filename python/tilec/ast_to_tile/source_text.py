@@ -9,6 +9,7 @@ import linecache
 import os
 import stat
 import sys
+import time
 from collections.abc import Iterator
 from types import CodeType, FunctionType
 
@@ -17,6 +18,8 @@ _STRING, _STANDARD_INPUT = "<string>", "<stdin>"
 # The texts that each file had when functions of it were read: functions of the old text exist after an
 # edit, until their module is imported again, and longer where an object refers to them.
 _TEXTS: dict[str, list[str]] = {}
+# The first kernel of a program is defined after this module was imported.
+_STARTED = time.time()
 
 
 def text_of(function: FunctionType) -> str:
@@ -36,9 +39,17 @@ def _file_text(function: FunctionType) -> str:
     for text in map("".join, (before, after)):
         if text and text not in texts:
             texts.append(text)
-    if len(texts) < 2:
+    if len(texts) < 2 and not _is_newer_than_program(file):
         return "".join(texts)
     return next((text for text in texts if _defines(text, function.__code__)), "")
+
+
+def _is_newer_than_program(file: str) -> bool:
+    """Whether a file was written after the start of the program, so that its functions may have an older text."""
+    try:
+        return os.stat(file).st_mtime >= _STARTED
+    except OSError:
+        return False
 
 
 def remember(file: str, text: str) -> None:

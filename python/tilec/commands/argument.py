@@ -9,6 +9,7 @@ C.npy:f16[128,256]  an array of zeros, written to the file after the run
 from __future__ import annotations
 
 import argparse
+import io
 import re
 import zipfile
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ import numpy as np
 from tilec.commands.number import decimal
 from tilec.errors import InputError, UsageError
 from tilec.runtime.arguments.elements import ELEMENTS, PARAMETER_DTYPES
-from tilec.runtime.artifact.artifact import check_folder
+from tilec.runtime.artifact.artifact import check_folder, write
 from tilec.runtime.grid import Dimensions, dimensions
 
 # The description of --arg in the help of a command: the last paragraph of the docstring.
@@ -49,13 +50,12 @@ class GivenArgument:
         """Writes the array to its output file, if it has one."""
         if self.output is None:
             return
-        try:
-            np.save(self.output, self.value)
-        except OSError as error:
-            raise InputError(f"cannot write {self.output}: {error.strerror}") from None
+        content = io.BytesIO()
+        np.save(content, self.value)
+        write(self.output, content.getvalue())
 
 
-_NEW_ARRAY = re.compile(r"(?P<file>.+\.npy):(?P<element>\w+)\[(?P<shape>[\d, ]*)\]")
+_NEW_ARRAY = re.compile(r"(?P<file>.+\.npy):(?P<element>\w+)\[(?P<shape>[^]]*)\]")
 _TYPED_NUMBER = re.compile(r"(?P<type>[a-z]+\d+):(?P<number>.+)")
 _BOOLEANS = {"true": True, "false": False}
 
@@ -90,9 +90,9 @@ def grid_argument(text: str, option: str, least: int = 1) -> Dimensions:
 
 def _zeros(new_array: re.Match[str], text: str) -> np.ndarray:
     texts = [extent for extent in new_array["shape"].split(",") if extent.strip()]
-    shape = [extent for extent in map(decimal, texts) if extent is not None]
+    shape = [extent for extent in map(decimal, texts) if extent is not None and extent >= 0]
     if len(shape) < len(texts):
-        raise UsageError(f"cannot parse the extents of '{text}': expected integers separated by commas")
+        raise UsageError(f"cannot parse the extents of '{text}': expected integers from 0 on, separated by commas")
     check_folder(Path(new_array["file"]))
     try:
         return np.zeros(shape, _dtype(new_array["element"], text))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import errno
 import os
 import sys
 import traceback
@@ -18,6 +19,9 @@ from tilec.version import VERSION
 
 # The exit status that shells report for a command that SIGINT ended: 128 plus the signal number.
 INTERRUPTED = 130
+
+# The errors of a write to a file system without space.
+_FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)
 
 # Each command is the module tilec.commands.NAME, whose `define` adds its options and whose `run` executes it.
 COMMANDS = {
@@ -104,12 +108,21 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
-        # The reader of standard output has closed it; Python must not flush to it at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        # The reader of standard output has closed it.
+        _discard_standard_output()
         return 1
     except Exception as error:
-        print(_internal_error(error), file=sys.stderr)
+        if isinstance(error, OSError) and error.errno in _FULL and error.filename is None:
+            _discard_standard_output()
+            print(f"error: cannot write standard output: {error.strerror}", file=sys.stderr)
+        else:
+            print(_internal_error(error), file=sys.stderr)
         return 1
+
+
+def _discard_standard_output() -> None:
+    """Python must not flush the rest of the output at exit, which would fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _internal_error(error: Exception) -> str:

@@ -192,7 +192,9 @@ def _write_one(result: StageResult, compiled: Compiled, output: str | None, loca
             content = with_launch_comment(result.text, compiled.artifact.metadata).encode()
         sys.stdout.buffer.write(content)
         return
-    path = Path(output)
+    path, read = Path(output), compiled.source.path
+    if read is not None and path.exists() and path.samefile(read):
+        raise UsageError(f"-o {output} is the source, which the output would replace: set -o to another file")
     artifacts.write(path, result.content(locations))
     if has_metadata:
         artifacts.save_metadata(compiled.artifact, path)

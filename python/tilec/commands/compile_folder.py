@@ -133,7 +133,7 @@ def _report(request: Request, name: str, outcome: Outcome, remarks: Sequence[Rem
 
 def check_single(sources: Sequence[str], arguments: argparse.Namespace) -> str:
     """The source of a compile without --folder; raises UsageError for options that need --folder."""
-    if not sources:
+    if not any(sources):
         raise UsageError("the following arguments are required: SRC")
     if len(sources) != 1:
         raise UsageError(f"expected one source, got {len(sources)}: set --folder to compile several")

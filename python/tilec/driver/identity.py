@@ -9,6 +9,7 @@ from __future__ import annotations
 import builtins
 import enum
 import functools
+import os
 import re
 import struct
 import sys
@@ -192,11 +193,14 @@ class _Identity:
     def names(self, function: types.FunctionType) -> set[tuple[str, ...]]:
         """The names that a function reads; adds its text, because the compiler reads it."""
         source = _source(function)
+        changed = f"the file of '{function.__qualname__}' has changed since it was imported"
         if source is None:
+            if not text_of(function) and os.path.exists(function.__code__.co_filename):
+                raise Unidentified(changed)
             # The code of exec, such as that of dataclasses: its names may be globals or attributes.
             return {(name,) for name in (*_code_names(function.__code__), *function.__code__.co_freevars)}
         if not _code_names(function.__code__) <= identifiers(source.node):
-            raise Unidentified(f"the file of '{function.__qualname__}' has changed since it was imported")
+            raise Unidentified(changed)
         self.emit(source.file, *_lines(function, source))
         return free_names(source.node)
 

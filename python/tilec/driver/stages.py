@@ -317,7 +317,9 @@ def compile(
     settings = options.from_environment()
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
-    bound = source.target or target or settings.target
+    bound = source.target or (settings.target if target is None else target)
+    if hints is not None and not isinstance(hints, Mapping):
+        raise UsageError(f"expected hints as a dictionary, got {type(hints).__name__}")
     given = {**(hints or {}), **({"checks": True} if checks else {})}
     job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(given)), [])
     if settings.dump is not None:

@@ -352,7 +352,7 @@ def _symbol(name: str) -> str:
 
 
 def _parameters(function: FunctionType) -> tuple[str, ...]:
-    parameters = inspect.signature(function).parameters.values()
+    parameters = inspect.signature(function, follow_wrapped=False).parameters.values()
     code = function.__code__
     for parameter in parameters:
         if parameter.kind in (parameter.VAR_POSITIONAL, parameter.VAR_KEYWORD):

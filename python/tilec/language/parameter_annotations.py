@@ -58,7 +58,10 @@ def parameter_annotations(function: FunctionType) -> dict[str, ParameterAnnotati
     if any(isinstance(hint, str) for hint in hints.values()):
         names = {**_variables_of_caller(), **function.__globals__, **_closure(function)}
     found = {name: _annotation(_evaluated(hint, names)) for name, hint in hints.items()}
-    return {name: found.get(name, ParameterAnnotation()) for name in inspect.signature(function).parameters}
+    return {
+        name: found.get(name, ParameterAnnotation())
+        for name in inspect.signature(function, follow_wrapped=False).parameters
+    }
 
 
 def _closure(function: FunctionType) -> dict[str, object]:

@@ -127,9 +127,10 @@ def _bound_target(module: Any) -> str | None:
 
 
 def signature_of(kernel: Any, signature: Any) -> Any:
-    """The signature, parsed if it is text; raises UsageError with an example if it is None."""
-    from tilec.signature import parse
+    """The signature, parsed if it is text; raises UsageError with an example if it is neither text nor a signature."""
+    from tilec.signature import Signature, parse
 
-    if signature is None:
-        raise UsageError(f"kernel '{kernel.name}' needs a signature, for example 'A: f16[?,?], x: f32, TM=128'")
+    if not isinstance(signature, str | Signature):
+        found = "" if signature is None else f", got {type(signature).__name__}"
+        raise UsageError(f"kernel '{kernel.name}' needs a signature, for example 'A: f16[?,?], x: f32, TM=128'{found}")
     return parse(signature) if isinstance(signature, str) else signature

@@ -89,6 +89,11 @@ def test_names_that_ptx_cannot_have_are_refused(name: str) -> None:
     assert raised.value.location is not None and raised.value.location.line == 2
 
 
+def test_constant_of_ptx_is_no_name() -> None:
+    with pytest.raises(CompileError, match="expected another name of kernel 'WARP_SZ': WARP_SZ is a constant of PTX"):
+        tilec.compile(tilec.Module.parse("entry @WARP_SZ() { return }"), target="sm_90a", stop="ptx")
+
+
 @pytest.mark.parametrize("name", ["a.b", "malloc", "shared_memory"])
 def test_names_of_kernels_are_refused_alike(name: str) -> None:
     with pytest.raises(CompileError, match=f"expected another name of kernel '{name}'") as raised:

@@ -8,9 +8,10 @@ from typing import overload
 from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter
 from tilec.ast_to_tile.fold import fold_numbers, fold_typed
-from tilec.ast_to_tile.operations.convert import astype, signedness
+from tilec.ast_to_tile.operations.convert import astype, comparable, signedness, to_dtype
 from tilec.ast_to_tile.operations.shape import common_shape, operand
 from tilec.ast_to_tile.registry import implements, implements_each
+from tilec.ast_to_tile.values.constant_value import stored
 from tilec.ast_to_tile.values.values import (
     KernelValue,
     Number,
@@ -57,6 +58,10 @@ def binary(emitter: Emitter, name: str, x: KernelValue, y: KernelValue, **option
     # Constants are not folded with a rounding mode or flush_to_zero: the operation implements both.
     if not isinstance(lhs, Tile) and not isinstance(rhs, Tile) and not any(options.values()):
         return fold_typed(name, lhs, rhs, dtype)
+    if name == "pow" and _is_rounded_exponent(rhs, dtype):
+        # A float of 16 bits does not have all integers above 2^8 or 2^11, so that odd exponents would become even.
+        wide = (astype(emitter, value, datatypes.float32) for value in (astype(emitter, lhs, dtype), rhs))
+        return astype(emitter, binary(emitter, "pow", *wide), dtype)
     shape = common_shape(shape_of(lhs), shape_of(rhs))
     return _emit(emitter, name, operand(emitter, lhs, dtype, shape), operand(emitter, rhs, dtype, shape), options)
 
@@ -92,6 +97,16 @@ def _operand_dtype(name: str, x: Operand, y: Operand) -> DType:
     return dtype
 
 
+def _is_rounded_exponent(exponent: Operand, dtype: DType) -> bool:
+    """Whether an exponent is an integer that a float of 16 bits may lack."""
+    if not dtype.is_float or dtype.bitwidth != 16 or _is_float(exponent):
+        return False
+    if isinstance(exponent, Tile):
+        return exponent.dtype.is_integral
+    number = arguments.known(exponent)
+    return stored(number, dtype) != number
+
+
 def _is_float(value: Operand) -> bool:
     return isinstance(value, float) if is_number(value) else value.dtype.is_float
 
@@ -124,6 +139,7 @@ def _emit(emitter: Emitter, name: str, lhs: Tile, rhs: Tile, options: dict[str, 
 def compare(emitter: Emitter, name: str, lhs: Tile, rhs: Tile) -> Tile:
     """A bool tile; both operands have the same type. Comparisons with NaN are false, except `ne`."""
     if lhs.dtype.is_float:
+        lhs, rhs = comparable(emitter, lhs), comparable(emitter, rhs)
         ordering = "unordered" if name == "ne" else "ordered"
         attributes = {"comparison_predicate": _PREDICATES[name], "comparison_ordering": ordering}
         return emitter.tile("cmpf", [lhs, rhs], datatypes.bool_, lhs.shape, **attributes)
@@ -220,6 +236,10 @@ def _python_modulo(emitter: Emitter, lhs: Tile, rhs: Tile) -> Tile:
 
 def select(emitter: Emitter, condition: Tile, x: Tile, y: Tile) -> Tile:
     """Elementwise selection; all operands have the same shape."""
+    if x.dtype.bitwidth < 8 and not x.dtype.is_boolean:
+        # Tile IR does not select elements of less than a byte; float32 has all of their values.
+        wide = select(emitter, condition, *(to_dtype(emitter, value, datatypes.float32) for value in (x, y)))
+        return to_dtype(emitter, wide, x.dtype)
     return emitter.tile("select", [condition, x, y], x.dtype, x.shape)
 
 
@@ -332,6 +352,8 @@ def _abs(emitter: Emitter, x: KernelValue) -> Operand:
     if not isinstance(value, Tile):
         number = abs(arguments.known(value))
         return TypedConstant(number, value.dtype) if isinstance(value, TypedConstant) else number
+    if not value.dtype.is_arithmetic:
+        raise arguments.BadArgument("x", f"{value.dtype} has no arithmetic: convert with astype() first")
     if value.dtype.is_float:
         return emitter.tile("absf", [value], value.dtype, value.shape)
     return emitter.tile("absi", [value], value.dtype, value.shape) if value.dtype.signed else value

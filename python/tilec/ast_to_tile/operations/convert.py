@@ -93,6 +93,9 @@ def _convert(emitter: Emitter, tile: Tile, dtype: DType, rounding: RoundingMode 
         return emitter.tile(name, [tile], dtype, tile.shape, rounding_mode=mode.value)
     if source.is_float:
         return emitter.tile("ftoi", [tile], dtype, tile.shape, signedness=signedness(dtype))
+    if dtype is datatypes.float8_e8m0fnu:
+        steps = "convert it with astype(ct.float32), then with a rounding_mode of RZ or RP"
+        raise TileTypeError(f"{source} cannot be converted to {dtype}: {steps}")
     if dtype.is_float:
         return emitter.tile("itof", [tile], dtype, tile.shape, signedness=signedness(source))
     return _resize(emitter, tile, dtype)
@@ -123,7 +126,13 @@ def _resize(emitter: Emitter, tile: Tile, dtype: DType) -> Tile:
     return Tile(tile.value, dtype, tile.shape)
 
 
+def comparable(emitter: Emitter, tile: Tile) -> Tile:
+    """A tile in a type that Tile IR compares; float32 has all values of the types without arithmetic."""
+    return tile if tile.dtype.is_arithmetic else _convert(emitter, tile, datatypes.float32, None)
+
+
 def _not_zero(emitter: Emitter, tile: Tile) -> Tile:
+    tile = comparable(emitter, tile)
     zero = emitter.constant(0, tile.dtype, tile.shape)
     if tile.dtype.is_float:
         ordering = {"comparison_predicate": "not_equal", "comparison_ordering": "unordered"}
@@ -199,6 +208,9 @@ def _bitcast(emitter: Emitter, x: KernelValue, dtype: KernelValue) -> Tile:
         raise arguments.BadArgument(
             "dtype", f"expected an element type of {tile.dtype.bitwidth} bits, got {element} of {element.bitwidth}"
         )
+    if tile.dtype is not element and datatypes.tfloat32 in (tile.dtype, element):
+        # The type of Tile IR has 19 bits.
+        raise arguments.BadArgument("dtype", "the bits of tfloat32 are not accessible: convert with astype(ct.float32)")
     return _bits(emitter, tile, element)
 
 

@@ -9,11 +9,20 @@ from tilec.ast_to_tile import arguments
 from tilec.ast_to_tile.arguments import BadArgument
 from tilec.ast_to_tile.emitter import AttributeValue, Emitter, check_groups, element_attribute, tile_type
 from tilec.ast_to_tile.operations.arith import binary, compare, float_attributes, select
-from tilec.ast_to_tile.operations.convert import to_dtype
+from tilec.ast_to_tile.operations.convert import implicit, named_type_value, to_dtype
 from tilec.ast_to_tile.operations.reduction_body import check_reduction_body
 from tilec.ast_to_tile.operations.shape import broadcast, common_shape, iota, reshape
 from tilec.ast_to_tile.registry import implements, implements_each
-from tilec.ast_to_tile.values.values import KernelValue, Number, Shape, Tile, describe, function_name, is_number
+from tilec.ast_to_tile.values.values import (
+    KernelValue,
+    Number,
+    Shape,
+    Tile,
+    describe,
+    function_name,
+    is_number,
+    shape_of,
+)
 from tilec.dialect.fields import MANY_RUNS
 from tilec.dialect.mlir import ir
 from tilec.errors import TileTypeError
@@ -195,9 +204,13 @@ def user_combination(
         raise BadArgument("x", "expected a tile or a tuple of tiles, got an empty tuple")
     shape = arguments.at("x", common_shape, *(tile.shape for tile in tiles))
     tiles = [broadcast(emitter, tile, shape) for tile in tiles]
-    identities = [_identity(item) for item in (identity if isinstance(identity, tuple) else (identity,))]
-    if len(identities) != len(tiles):
-        raise BadArgument("identity", f"expected {len(tiles)} constants, one per tile, got {len(identities)}")
+    constants = [_identity(item) for item in (identity if isinstance(identity, tuple) else (identity,))]
+    if len(constants) != len(tiles):
+        raise BadArgument("identity", f"expected {len(tiles)} constants, one per tile, got {len(constants)}")
+    identities = [
+        arguments.at("identity", named_type_value, emitter, constant, tile.dtype)
+        for constant, tile in zip(constants, tiles, strict=True)
+    ]
 
     def combine(x: Sequence[Tile], y: Sequence[Tile]) -> Sequence[Tile]:
         combined = emitter.call(func, [*x, *y])
@@ -231,8 +244,10 @@ def _scalars(emitter: Emitter, func: KernelValue, made: KernelValue, tiles: Sequ
         raise BadArgument(
             "func", f"expected '{function_name(func)}' to return {len(tiles)} values, got {describe(made)}"
         )
-    scalars = [to_dtype(emitter, emitter.as_tile(item), tile.dtype) for item, tile in zip(made, tiles, strict=True)]
-    for scalar in scalars:
-        if scalar.shape:
-            raise BadArgument("func", f"expected '{function_name(func)}' to return scalars, got {describe(scalar)}")
-    return scalars
+    for item in made:
+        if shape_of(item):
+            raise BadArgument("func", f"expected '{function_name(func)}' to return scalars, got {describe(item)}")
+    return [
+        arguments.at("func", implicit, emitter, arguments.tile_like(item, "func"), tile.dtype)
+        for item, tile in zip(made, tiles, strict=True)
+    ]
