@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import functools
 import os
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,18 @@ _NAMES = "atan2 cos cosh exp exp2 fmod log log2 pow rsqrt sin sinh tan tanh".spl
 FUNCTIONS = {name: 2 if name in ("atan2", "fmod", "pow") else 1 for name in _NAMES}
 
 
+_PACKED = re.compile(r"(?P<name>fma|add)(?:\.(?P<rounding>rn|rm|rp|rz))?\.f32 \$0, (?P<operands>.*);")
+
+
+@dataclass(frozen=True)
+class PackedStep:
+    """An instruction of f32 that also exists for two f32; an operand is "$n", the n-th of its step, or a literal."""
+
+    name: str
+    rounding: str
+    operands: tuple[str, ...]
+
+
 @dataclass(frozen=True)
 class MathFunction:
     """A device function: `name` and `text` for `ptx.function`, and the steps that compute it.
@@ -39,6 +52,27 @@ class MathFunction:
     text: str
     parameters: tuple[str, ...]
     steps: tuple[Step, ...]
+
+    @functools.cached_property
+    def packed(self) -> dict[int, PackedStep]:
+        """The steps that may compute two f32 at once, by number: each fma, and a sum with the result of one.
+
+        ptxas contracts a packed product and a sum (lowering/gpu_to_ptx/registers/elementwise.py), and saturates the
+        result of an instruction without another one, so that both stay as they are.
+        """
+        found: dict[int, PackedStep] = {}
+        first = len(self.parameters)
+        saturated = {
+            operand - first for step in self.steps if step.text.startswith("cvt.sat") for operand in step.operands
+        }
+        for number, step in enumerate(self.steps):
+            match = _PACKED.fullmatch(step.text)
+            if match is None or number in saturated:
+                continue
+            if match["name"] == "fma" or any(operand - first in found for operand in step.operands):
+                operands = tuple(match["operands"].split(", "))
+                found[number] = PackedStep(match["name"], match["rounding"] or "rn", operands)
+        return found
 
     def write(self, b: PtxBuilder, *arguments: ir.Value) -> ir.Value:
         """Emits the function and returns its result; the first call also declares the function in the module."""

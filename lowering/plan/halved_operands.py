@@ -88,7 +88,7 @@ def _uses_of_halves(module: ir.Module, target: Target) -> dict[ir.Operation, tup
 
 def _dimension_of_rows(source: OperandSource) -> int | None:
     """The dimension of an operand along the rows in memory of the tile that is loaded; None if it has none."""
-    along = _row_dimension(source.load)
+    along = None if source.merges_rows else _row_dimension(source.load)
     return source.dimensions.index(along) if along in source.dimensions else None
 
 

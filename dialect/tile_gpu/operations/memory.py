@@ -215,7 +215,8 @@ class OrderSignalOp(Operation, name="order_signal"):
 class ViewBufferOp(Operation, name="view_buffer", traits=[ext.Pure]):
     """The same bytes as a buffer of permuted dimensions, with dimensions of one element added or removed.
 
-    A buffer of i8 may be viewed as one of the elements that share its bytes.
+    Dimensions of rows that follow each other in memory may be one dimension of the result. A buffer of i8 may be viewed
+    as one of the elements that share its bytes.
     """
 
     interface = Interface(Category.SCALAR, executor=Executor.ANY, scratch=Scratch.NONE, is_pure=True)

@@ -42,6 +42,8 @@ _EXPONENTIALS = {
 }
 # Operations that an instruction does on several elements of f32, on some devices.
 _PACKED = ("arith.addf", "arith.subf", "arith.mulf", "math.fma", "add", "sub", "mul", "fma")
+# The instructions of a precise function of f32 that are among these (lowering/math/functions.py).
+_PACKED_STEPS = {"math.exp": 4.0, "math.tanh": 6.0}
 # Conversions of two elements by one instruction.
 _PAIRED = ("arith.truncf", "arith.extf")
 # The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
@@ -85,8 +87,9 @@ def work_of_function(name: str, elements: float, element: ir.Type, device: Devic
     if name in _PACKED and isinstance(element, ir.F16Type | ir.BF16Type):
         return Step(fma=elements / 2)
     if name in _FMA or name in _EXPONENTIALS:
-        joined = elements - elements / device.floats_per_instruction if is_f32 and name in _PACKED else 0.0
+        packed = elements * (1.0 if name in _PACKED else _PACKED_STEPS.get(name, 0.0)) if is_f32 else 0.0
         exponentials = _EXPONENTIALS.get(name, 0.0) * elements
+        joined = packed - packed / device.floats_per_instruction
         return Step(fma=_FMA.get(name, 0.0) * elements, exponentials=exponentials, joined=joined)
     return Step(alu=elements / 2 if name in _PAIRED else elements)
 

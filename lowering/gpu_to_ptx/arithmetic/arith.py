@@ -13,7 +13,7 @@ from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import difference_of_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
-from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words, differences_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
 from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
 from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
@@ -277,9 +277,9 @@ def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value 
 
 @lowers("arith.cmpi")
 def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
-    if compare_positions(lowering, operation):
-        return
     kind = element(operation.operands[0])
+    if compare_positions(lowering, operation) or kind.name == "i8" and differences_by_words(lowering, operation):
+        return
     name, signed = _INTEGER_COMPARISONS[predicate_of(operation)]
     text = f"setp.{name}.{'s' if signed else 'u'}{max(16, kind.register_bits) if kind.bits > 1 else 32} $0, $1, $2;"
 

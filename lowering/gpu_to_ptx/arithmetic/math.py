@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import struct
+
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.shape import FLUSHING_EXP2, MathOp
 from tilec.lowering.gpu_to_ptx.arithmetic.convert import CONVERSIONS
@@ -9,17 +11,20 @@ from tilec.lowering.gpu_to_ptx.arithmetic.emulated_exponentials import exact_exp
 from tilec.lowering.gpu_to_ptx.arithmetic.flushed_functions import by_flushing, flushes
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import (
+    Column,
+    Pair,
     Step,
     each,
     each_distinct,
     elementwise_pairs,
     instruction,
     packs,
+    pair_of,
 )
 from tilec.lowering.gpu_to_ptx.registers.literals import operands
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
-from tilec.lowering.math.functions import function, integer_power
+from tilec.lowering.math.functions import MathFunction, function, integer_power
 
 _NAMES = ("exp", "log", "log2", "sin", "cos", "tan", "sinh", "cosh", "tanh", "atan2")
 # Functions that are calls of device functions.
@@ -136,11 +141,49 @@ def _precise(lowering: Lowering, operation: ir.Operation) -> None:
 
 def _called(lowering: Lowering, operation: ir.Operation, name: str) -> None:
     """Calls a device function on f32 or f64 registers; the first call adds it to the module."""
+    kind = element(operation.results[0])
+    if kind.name == "f32" and lowering.target.packs_floats and len(operation.operands) == 1:
+        found = function(name, "f32", lowering.target.name)
+        if found.packed:
+            each_distinct(lowering, operation, lambda columns: _written_in_pairs(lowering, kind, found, columns))
+            return
 
     def step(*wide: ir.Value) -> ir.Value:
         return function(name, str(wide[0].type), lowering.target.name).write(lowering.b, *wide)
 
     _in_f32(lowering, operation, step)
+
+
+def _written_in_pairs(
+    lowering: Lowering, kind: PtxElement, found: MathFunction, columns: list[Column]
+) -> list[ir.Value]:
+    """A function of columns of one f32 register; its packed steps compute two columns at once, with equal results."""
+    results = list[ir.Value]()
+    for (low,), (high,) in zip(columns[0::2], columns[1::2], strict=False):
+        values = [(low, high)]
+        for number, step in enumerate(found.steps):
+            operands_of_step = [values[operand] for operand in step.operands]
+            packed = found.packed.get(number)
+            if packed is None:
+                first, second = (
+                    lowering.compute(step.text, step.type, *registers)
+                    for registers in zip(*operands_of_step, strict=True)
+                )
+                values.append((first, second))
+                continue
+            pairs = [_pair_of_operand(lowering, kind, operand, operands_of_step) for operand in packed.operands]
+            values.append(pair_of(lowering, packed.name, [packed.rounding], *pairs))
+        results += values[-1]
+    return results + [found.write(lowering.b, *column) for column in columns[len(results) :]]
+
+
+def _pair_of_operand(lowering: Lowering, kind: PtxElement, operand: str, values: list[Pair]) -> Pair:
+    """Both values of an operand of a packed step."""
+    if operand.startswith("$"):
+        return values[int(operand[1:]) - 1]
+    (number,) = struct.unpack("!f", bytes.fromhex(operand.removeprefix("0f")))
+    constant = lowering.constant(kind, number)
+    return constant, constant
 
 
 @lowers("math.fpowi")

@@ -54,11 +54,11 @@ def compare_positions(lowering: Lowering, operation: ir.Operation) -> bool:
 def combine_masks(lowering: Lowering, function: str, a: ir.Value, b: ir.Value) -> ir.Value | None:
     """The function (and, or, xor) of two predicates that are the same bit of two words; None for others."""
     one, other = lowering.mask_bits.get(a), lowering.mask_bits.get(b)
-    if one is None or other is None or one.bit != other.bit:
+    if one is None or other is None or (one.bit, one.width, 1) != (other.bit, 1, other.width):
         return None
     key = function, one.word, other.word
     word = lowering.once(key, lambda: lowering.compute(f"{function}.b32 $0, $1, $2;", "i32", one.word, other.word))
-    return _test(lowering, MaskBit(word, one.bit))
+    return test_bit(lowering, MaskBit(word, one.bit))
 
 
 # ptxas 13.0 moves bits of a word to predicates together only where the tests of the word follow each other, each beside
@@ -77,7 +77,7 @@ def by_words(lowering: Lowering, conditions: Sequence[ir.Value]) -> list[int]:
 def test_again(lowering: Lowering, condition: ir.Value) -> ir.Value:
     """A predicate for the next instruction: one that is a bit of a word is made there."""
     bit = lowering.mask_bits.get(condition)
-    return condition if bit is None else _test(lowering, bit)
+    return condition if bit is None else test_bit(lowering, bit)
 
 
 def _numbered(lowering: Lowering, registers: Sequence[ir.Value]) -> int:
@@ -132,7 +132,7 @@ def _group(
         index, bit = divmod(ranks.of(position.constant), _WORD_BITS)
         if index not in words:
             words[index] = word(index)
-        found[number] = _test(lowering, MaskBit(words[index], bit))
+        found[number] = test_bit(lowering, MaskBit(words[index], bit))
     return found
 
 
@@ -180,8 +180,8 @@ def _words(lowering: Lowering, last: ir.Value, is_first: bool) -> Callable[[int]
     return word
 
 
-def _test(lowering: Lowering, bit: MaskBit) -> ir.Value:
-    masked = lowering.compute(f"and.b32 $0, $1, {1 << bit.bit};", "i32", bit.word)
+def test_bit(lowering: Lowering, bit: MaskBit) -> ir.Value:
+    masked = lowering.compute(f"and.b32 $0, $1, {(1 << bit.width) - 1 << bit.bit};", "i32", bit.word)
     found = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", masked)
     lowering.mask_bits[found] = bit
     return found

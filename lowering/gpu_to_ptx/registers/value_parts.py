@@ -22,10 +22,11 @@ class Position:
 
 @dataclass(frozen=True)
 class MaskBit:
-    """A predicate that is a bit of a word."""
+    """A predicate that is a bit of a word, or whether one of `width` bits from it is set."""
 
     word: ir.Value
     bit: int
+    width: int = 1
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,9 @@ Or the sums of another multiply from which an lhs is computed, so that it may st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from math import prod
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
@@ -17,14 +18,17 @@ from tilec.lowering.layout.conversion import RegisterMove, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.tile.analysis.tile_operations import FOR, MULTIPLIES, carried_sources, is_elementwise, is_product
-from tilec.lowering.tile.analysis.tile_parts import kept_dimension
-from tilec.lowering.tile_to_gpu.access.alignment import per_byte
+from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, per_byte
 from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
 
 _CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
-_POINTER_LOAD = "cuda_tile.load_ptr_tko"
+_POINTER_LOAD, _VIEW_LOAD = "cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko"
 _CODES = "tilex.bitcast"
 FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION, _CODES)
+_ADVICE = ": change the array in an earlier kernel"
+# For each dimension of an operand the dimensions of a tile that have its elements, from the outermost.
+_Dimensions = tuple[tuple[int, ...], tuple[int, ...]]
+_PLAIN: _Dimensions = ((0,), (1,))
 
 
 @dataclass(frozen=True)
@@ -32,12 +36,15 @@ class OperandSource:
     """Operand dimension i is dimension dimensions[i] of the tile that `load` reads; the others have one element.
 
     With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32. If the elements of the
-    operand share bytes, the tile may be of these bytes, which hold elements along its last dimension.
+    operand share bytes, the tile may be of these bytes, which hold elements along its last dimension. With
+    `merges_rows` the rows of the operand are those of several dimensions of the tile in their order, the first of
+    which is in `dimensions`.
     """
 
     load: ir.OpView
     dimensions: tuple[int, int]
     rounds_to_tf32: bool = False
+    merges_rows: bool = False
 
 
 def load_location(operand: ir.Value) -> SourceLocation | None:
@@ -48,7 +55,7 @@ def load_location(operand: ir.Value) -> SourceLocation | None:
 
 def operand_source(operand: ir.Value) -> OperandSource | str:
     """The view load that a matrix operand comes from, or the reason why registers must prepare it."""
-    value, dimensions, rounds = operand, (0, 1), False
+    value, dimensions, rounds = operand, _PLAIN, False
     while True:
         op = value.owner
         if isinstance(op, ir.Block):
@@ -57,7 +64,10 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
         if name in VIEW_LOADS:
             if rounds and not _is_rounded_by_all(value):
                 return "the tile is used as f32 too"
-            return OperandSource(op, dimensions, rounds)
+            if any(len(members) > 1 for members in dimensions) and not _are_rows(op, dimensions):
+                return f"the operand is computed by '{_RESHAPE}', which a copy to shared memory cannot do{_ADVICE}"
+            first, second = dimensions
+            return OperandSource(op, (first[0], second[0]), rounds, dimensions != ((first[0],), (second[0],)))
         if name == _POINTER_LOAD:
             return "the operand is loaded through pointers: load it as a tile of a view"
         if name not in FOLDED:
@@ -69,7 +79,7 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
         source = op.operands[0]
         moved = _through(name, op, source, dimensions)
         if moved is None:
-            advice = "" if isinstance(operand_source(source), str) else ": change the array in an earlier kernel"
+            advice = "" if isinstance(operand_source(source), str) else _ADVICE
             return f"the operand is computed by '{name}', which a copy to shared memory cannot do{advice}"
         value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
 
@@ -126,14 +136,36 @@ def _rounds_to_tf32(op: ir.OpView) -> bool:
     return elements == ("f32", "tf32") and op.rounding_mode == "nearest_even"
 
 
-def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: tuple[int, int]) -> tuple[int, int] | None:
+def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: _Dimensions) -> _Dimensions | None:
     if name == "cuda_tile.permute":
         permutation = list(op.permutation)
-        return permutation[dimensions[0]], permutation[dimensions[1]]
-    if name == "cuda_tile.reshape":
-        first, second = (kept_dimension(source.type.shape, op.results[0].type.shape, d) for d in dimensions)
-        return None if first is None or second is None else (first, second)
+        first, second = (tuple(permutation[d] for d in members) for members in dimensions)
+        return first, second
+    if name == _RESHAPE:
+        shapes = source.type.shape, op.results[0].type.shape
+        first, second = (_before_reshape(*shapes, members) for members in dimensions)
+        return (first, second) if first and second else None
     return dimensions if name == _CODES or _rounds_to_tf32(op) else None
+
+
+def _before_reshape(source: Sequence[int], result: Sequence[int], members: Sequence[int]) -> tuple[int, ...]:
+    """The dimensions of the source of a reshape with the elements of dimensions of the result; none if none have."""
+    wide = [d for d in members if result[d] > 1]
+    if not wide or prod(result[d] for d in wide) != prod(result[wide[0] : wide[-1] + 1]) or wide != sorted(wide):
+        return ()
+    inner, last = prod(result[wide[-1] + 1 :]), prod(result[wide[0] :])
+    found = tuple(d for d, extent in enumerate(source) if extent > 1 and inner <= prod(source[d + 1 :]) < last)
+    is_whole = prod(source[found[0] :]) == last and prod(source[found[-1] + 1 :]) == inner if found else False
+    return found if is_whole else ()
+
+
+def _are_rows(load: ir.OpView, dimensions: _Dimensions) -> bool:
+    """Whether TMA copies the rows of several dimensions of a tile one after the other, in the order of an operand."""
+    if load.operation.name != _VIEW_LOAD or hasattr(load.view.type, "sparse_dim"):
+        return False
+    contiguous = contiguous_dimension(load.view.type)
+    merged = [members for members in dimensions if len(members) > 1]
+    return all(contiguous not in members and list(members) == sorted(members) for members in merged)
 
 
 def register_lhs_layout(

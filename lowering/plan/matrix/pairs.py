@@ -152,7 +152,7 @@ def _source_by_tma(operand: ir.Value, target: Target, order: MemoryOrder, images
     if isinstance(source, str) or not (_has_adjacent_tiles(source) or images and _is_image(source, target)):
         return None
     is_allowed = allows_tma(source.load, target) and order.may_run_early(source.load)
-    return source if is_allowed and has_known_position(source.load) else None
+    return source if is_allowed and not source.merges_rows and has_known_position(source.load) else None
 
 
 def _has_halves(op: ir.OpView, source: OperandSource, unit: MatrixUnit) -> bool:

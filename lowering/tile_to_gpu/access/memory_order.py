@@ -28,6 +28,8 @@ from tilec.lowering.tile.analysis.tile_operations import (
 )
 
 _STORE = "cuda_tile.store_view_tko"
+# Operations whose region combines elements: each result is computed from all operands.
+_COMBINING = ("cuda_tile.reduce", "cuda_tile.scan")
 VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
 LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
@@ -230,7 +232,7 @@ def _results(use: ir.OpOperand, load: ir.Operation, computed: set[ir.Value]) -> 
     if user.name == CONTINUE:
         loop = user.parent
         return [loop.results[use.operand_number]] if _repeats(loop, load) else []
-    if len(user.regions) or user.name == YIELD:
+    if user.name == YIELD or (len(user.regions) and user.name not in _COMBINING):
         return []
     return [result for result in user.results if not isinstance(result.type, TokenType)]
 
