@@ -16,6 +16,7 @@ import pytest
 import test_late_sums
 import test_shared_operands
 from compare import assert_within, run_everywhere
+from sheet_kernels import kernels_of
 
 import tilec
 import tilec as ct
@@ -147,6 +148,21 @@ def test_threads_execute_a_load_and_a_conversion_an_iteration_ahead(monkeypatch:
     assert ahead == ["load_tensor_memory", "truncf"]
     leave_out(monkeypatch, FOLLOW)
     assert interval(test_shared_operands.linear_attention, args, "sm_100a") > 1.15 * report.attained
+
+
+def test_a_role_without_registers_for_its_new_order_keeps_its_own() -> None:
+    """Linear attention with decays: the threads of the scores run two iterations ahead, those of the state do not.
+
+    In program order an iteration takes 1204 clocks.
+    """
+    q, rates = np.zeros((1, 2, 384, 64), np.float16), np.zeros(2, np.float32)
+    args = (q, q, q, rates, q, 2, 64, 64)
+    (report,) = reports(kernels_of("scans").linear_attention, args, "sm_100a")
+    assert report.attained is not None and report.attained < 800
+    ahead = dict.fromkeys(report.loop.roles, 0)
+    for role, count in zip(report.loop.roles, report.loop.ahead, strict=True):
+        ahead[role] = max(ahead[role], count)
+    assert ahead["compute"] == 2 and ahead["compute1"] == 0
 
 
 # ---- what stays

@@ -47,10 +47,11 @@ def test_selective_scan(random: np.random.Generator, target: str) -> None:
         assert_within(found, exact, bound + HALF_ROUNDING * np.abs(exact) + 2.0**-25)
 
 
-@pytest.mark.parametrize(("size", "width"), [(64, 64), (64, 128), (128, 128)])
-def test_linear_attention(size: int, width: int, random: np.random.Generator, target: str) -> None:
+# Up to three chunks are before the loop.
+@pytest.mark.parametrize(("size", "width", "chunks"), [(64, 64, 1), (64, 64, 6), (64, 128, 2), (128, 128, 2)])
+def test_linear_attention(size: int, width: int, chunks: int, random: np.random.Generator, target: str) -> None:
     """The recurrence token by token. Scores, the state and decayed keys are rounded to float16 once per chunk."""
-    tokens, rate = 2 * size, np.array([0.0625, 0.25], np.float32)
+    tokens, rate = chunks * size, np.array([0.0625, 0.25], np.float32)
     q, k, v = ((random.standard_normal((1, 2, tokens, width), np.float32) / 4).astype(np.float16) for _ in range(3))
     args = [q, k, v, rate, np.zeros_like(q), 2, width, size]
     exact, magnitude = np.zeros(q.shape), np.zeros(q.shape)
