@@ -101,9 +101,7 @@ def split_carried(
     replace(loop, kept)
 
 
-def _divided(
-    values: list[ir.Value], index: int, grid: Sequence[Part], carried_shape: Sequence[int]
-) -> list[ir.Value]:
+def _divided(values: list[ir.Value], index: int, grid: Sequence[Part], carried_shape: Sequence[int]) -> list[ir.Value]:
     """The values without number `index`, then its parts in the shape in which they are carried."""
     parts = [Part(values[index], part.position, part.shape).extracted() for part in grid]
     return [*values[:index], *values[index + 1 :], *(reshaped(part, carried_shape) for part in parts)]
