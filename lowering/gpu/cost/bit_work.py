@@ -64,7 +64,7 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
 def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | None:
     """Two elements share a permutation, a mask and a sum; bytes need no mask, but the signs of a word are changed.
 
-    Bytes as bf16 have a sum and a product.
+    Bytes as bf16 have a sum and a product. Floats of 8 bits are f16 before, of which an instruction converts two.
     """
     source, target = op.operands[0], op.results[0].type.element_type
     bits = {_field_bits(value) for value in _sources(source)}
@@ -73,10 +73,12 @@ def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | Non
     is_byte = bits == {_BYTE_BITS}
     if element_bits(target) == 32:
         return Step(alu=elements, fma=elements, joined=elements - elements / device.floats_per_instruction)
+    narrowed = elements / 2 if element_bits(target) == _BYTE_BITS else 0.0
     if not is_byte:
-        return Step(alu=elements, fma=elements / 2)
-    steps = 1 if isinstance(target, ir.F16Type) else 2
-    return Step(alu=elements * (3 if op.name == "arith.sitofp" else 2) / 4, fma=steps * elements / 2)
+        return Step(alu=elements + narrowed, fma=elements / 2)
+    steps = 2 if isinstance(target, ir.BF16Type) else 1
+    alu = elements * (3 if op.name == "arith.sitofp" else 2) / 4
+    return Step(alu=alu + narrowed, fma=steps * elements / 2)
 
 
 def _is_float_of_bits(value: ir.Value) -> bool:
