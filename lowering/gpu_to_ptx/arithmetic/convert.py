@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_resized
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
 from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import floats_of_bits, record_bounds
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_halves import extended_bytes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_halves, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
@@ -200,7 +203,11 @@ def extend(lowering: Lowering, operation: ir.Operation) -> None:
         text = f"selp.b{target.register_bits} $0, {-1 if signed else 1}, 0, $1;"
         each(lowering, operation, instruction(lowering, text, target))
         return
-    each(lowering, operation, lambda a: _extended(lowering, source, target, signed, a))
+    step = partial(_extended, lowering, source, target, signed)
+    if (source.name, target.name) == ("i8", "i16"):
+        extended_bytes(lowering, operation, signed, step)
+    else:
+        each(lowering, operation, step)
 
 
 def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value) -> ir.Value:
