@@ -10,6 +10,7 @@ import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.explain.cost import kernel_costs
 from tilec.signature import Signature
 
 TARGETS = ("sm_100a", "sm_90a")
@@ -85,3 +86,25 @@ def test_instructions_have_two_elements() -> None:
     ptx = ct.compile(interleaved, target="sm_100a", signature=signature, stop="ptx").ptx
     assert re.findall(r"mul\.rn\.bf16\S*", ptx) == ["mul.rn.bf16x2"] * 16
     assert len(re.findall(r"shl\.b32 .*, 12;", ptx)) == 16
+
+
+@ct.kernel
+def accumulated_bits(X, R):
+    total = ct.zeros((COUNT,), R.dtype)
+    for number in range(ct.num_tiles(X, 0, (COUNT,))):
+        x = ct.load(X, (number,), (COUNT,))
+        total = total ^ (((x & 7) << 6) | (x & 8))
+    ct.store(R, (0,), total)
+
+
+def test_cost_of_two_elements_in_a_word() -> None:
+    """Five operations of a tile, of which none needs a mask, are half of those of 32 bits."""
+    work = {}
+    for dtype in (np.int16, np.int32):
+        args = (np.zeros(4 * COUNT, dtype), np.zeros(COUNT, dtype))
+        signature = Signature.from_arguments(accumulated_bits, args)
+        compiled = ct.compile(accumulated_bits, target="sm_100a", signature=signature, stop="gpu")
+        (cost,) = kernel_costs(compiled.stage("gpu").value, compiled.target)
+        (loop,) = (loop for loop in cost.loops if loop.work.depth == 0)
+        work[dtype] = loop.work.step.alu
+    assert work[np.int32] - work[np.int16] == 5 * COUNT / 2
