@@ -35,8 +35,8 @@ _BITS = ("arith.andi", *_SUMS, *_SHIFTS, *_QUOTIENTS)
 _EXTENSIONS = ("arith.extsi", "arith.extui")
 _RESIZES = (*_EXTENSIONS, "arith.trunci")
 _LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
-_BYTE_BITS, _HALF_BITS, _BYTES_OF_A_WORD = 8, 16, 4
-# A shift of a word, and the mask of the bits that came from the byte beside.
+_BYTE_BITS, _HALF_BITS, _WORD_BITS = 8, 16, 32
+# A shift of a word, and the mask of the bits that came from the byte or the half beside.
 _OPERATIONS_OF_A_SHIFT = 2
 
 
@@ -55,16 +55,29 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
         return NO_WORK if all(map(_is_float_of_bits, operation.operands)) else None
     if (name in _RESIZES or _leaves_bits(operation)) and _is_only_converted(operation.results[0]):
         return NO_WORK
-    is_word = name in _WORDS and _width(operation.results[0]) == _BYTE_BITS and _is_number(operation.operands[1])
-    if not is_word:
+    width = _width(operation.results[0])
+    if name in _EXTENSIONS and width == _HALF_BITS and _width(operation.operands[0]) == _BYTE_BITS:
+        return Step(alu=elements / 2)
+    is_of_two = width == _HALF_BITS and name not in _SHIFTS
+    if name not in _WORDS or width not in (_BYTE_BITS, _HALF_BITS):
         return None
-    return Step(alu=elements / _BYTES_OF_A_WORD * (_OPERATIONS_OF_A_SHIFT if name in _SHIFTS else 1))
+    if not is_of_two and not _is_number(operation.operands[1]):
+        return None
+    steps = _OPERATIONS_OF_A_SHIFT if name in _SHIFTS and not _stays_inside(operation) else 1
+    return Step(alu=elements * width / _WORD_BITS * steps)
+
+
+def _stays_inside(op: ir.Operation) -> bool:
+    """Whether a shift of 16-bit integers to the left moves no bit to the half beside."""
+    bits, number = _field_bits(op.operands[0]), number_of_all(op.operands[1])
+    is_left = op.name == "arith.shli" and _width(op.results[0]) == _HALF_BITS
+    return is_left and bits is not None and number is not None and bits + number <= _HALF_BITS
 
 
 def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | None:
     """Two elements share a permutation, a mask and a sum; bytes need no mask, but the signs of a word are changed.
 
-    Bytes as bf16 have a sum and a product.
+    Bytes as bf16 have a sum and a product. Floats of 8 bits are f16 before, of which an instruction converts two.
     """
     source, target = op.operands[0], op.results[0].type.element_type
     bits = {_field_bits(value) for value in _sources(source)}
@@ -73,10 +86,12 @@ def _conversion(op: ir.Operation, elements: float, device: Device) -> Step | Non
     is_byte = bits == {_BYTE_BITS}
     if element_bits(target) == 32:
         return Step(alu=elements, fma=elements, joined=elements - elements / device.floats_per_instruction)
+    narrowed = elements / 2 if element_bits(target) == _BYTE_BITS else 0.0
     if not is_byte:
-        return Step(alu=elements, fma=elements / 2)
-    steps = 1 if isinstance(target, ir.F16Type) else 2
-    return Step(alu=elements * (3 if op.name == "arith.sitofp" else 2) / 4, fma=steps * elements / 2)
+        return Step(alu=elements + narrowed, fma=elements / 2)
+    steps = 2 if isinstance(target, ir.BF16Type) else 1
+    alu = elements * (3 if op.name == "arith.sitofp" else 2) / 4
+    return Step(alu=alu + narrowed, fma=steps * elements / 2)
 
 
 def _is_float_of_bits(value: ir.Value) -> bool:

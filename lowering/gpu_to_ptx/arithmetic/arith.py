@@ -14,6 +14,7 @@ from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import difference_of_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
 from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words, differences_by_words
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_halves import halves_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
 from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
 from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
@@ -225,7 +226,10 @@ def bitwise(lowering: Lowering, operation: ir.Operation) -> None:
         return
     text = f"{name}.{kind.register_suffix} $0, $1, $2;"
     plain = _of_bits(lowering, operation, kind, instruction(lowering, text, kind))
-    each(lowering, operation, lambda a, b: combine_masks(lowering, name, a, b) or plain(a, b))
+    if kind.name == "i16":
+        halves_by_words(lowering, operation, name, plain)
+    else:
+        each(lowering, operation, lambda a, b: combine_masks(lowering, name, a, b) or plain(a, b))
 
 
 def each_integer(lowering: Lowering, operation: ir.Operation, signed: bool, rule: Callable[..., ir.Value]) -> None:
@@ -265,7 +269,11 @@ def shift(lowering: Lowering, operation: ir.Operation) -> None:
         result = lowering.compute(text, wide.register, value, _amount(lowering, wide, amount))
         return result if wide == kind else lowest_bit(lowering, wide, result)
 
-    each(lowering, operation, _of_bits(lowering, operation, kind, step))
+    recorded = _of_bits(lowering, operation, kind, step)
+    if kind.name == "i16":
+        halves_by_words(lowering, operation, name.removeprefix("arith."), recorded)
+    else:
+        each(lowering, operation, recorded)
 
 
 def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value | int:

@@ -67,9 +67,7 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
         is_sign = number == 1 << field.bits - 1 and not field.is_signed and field.bits < width and field.zeros == 0
         return replace(field, is_signed=True, added=number) if is_sign else None
     if name == "andi":
-        bits = number.bit_length()
-        is_low = number == (1 << bits) - 1 and 0 < bits <= field.bits and field.zeros == 0
-        return replace(field, bits=bits, is_signed=False) if is_low else None
+        return _masked(field, number)
     if number >= width:
         return None
     if name == "shli":
@@ -84,6 +82,19 @@ def _computed(field: BitField, name: str, number: int, width: int) -> BitField |
         return None
     zeros = max(0, field.zeros - number)
     return BitField(field.word, field.shift + dropped, field.bits - dropped, is_signed, zeros)
+
+
+def _masked(field: BitField, number: int) -> BitField | None:
+    """The bits that a mask leaves, if it is one run of bits, without copies of a sign."""
+    start = (number & -number).bit_length() - 1
+    end, field_end = number.bit_length(), field.zeros + field.bits
+    is_run = number > 0 and number >> start == (1 << end - start) - 1
+    if not is_run or field.is_signed and end > field_end:
+        return None
+    zeros = max(start, field.zeros)
+    bits = min(end, field_end) - zeros
+    shift = field.shift + zeros - field.zeros
+    return BitField(field.word, shift, bits, False, zeros) if bits > 0 else None
 
 
 def record_divided(

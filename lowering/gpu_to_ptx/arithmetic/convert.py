@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilec.dialect.mlir import ir
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_resized
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float, converted_floats, rounded_to_odd
 from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import floats_of_bits, record_bounds
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_halves import extended_bytes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_halves, instruction
 from tilec.lowering.gpu_to_ptx.registers.literals import literal
@@ -15,6 +18,10 @@ from tilec.lowering.gpu_to_ptx.registers.packed_registers import extended, halve
 
 # cvt to pairs of 16-bit floats, the first source in the upper half (PTX ISA 9.7.9.22).
 _PAIRED = {"f16": "cvt.rn.f16x2.f32", "bf16": "cvt.rn.bf16x2.f32"}
+# Floats that cvt converts to and from integers.
+_READABLE = ("f16", "f32", "f64")
+# The bits of the widest integers whose values a float has, and cvt reads.
+_EXACT_BITS = {"f16": 8, "f32": 16}
 
 
 def _types(operation: ir.Operation) -> tuple[PtxElement, PtxElement]:
@@ -74,9 +81,26 @@ def integer_to_float(lowering: Lowering, operation: ir.Operation) -> None:
     found = floats_of_bits(lowering, source, target, signed, registers)
     if found is not None:
         lowering.set(operation.results[0], found)
+    elif target.name not in _READABLE and source.bits <= _EXACT_BITS["f32"]:
+        each_distinct(lowering, operation, lambda columns: _rounded_once(lowering, source, target, signed, columns))
     else:
         each(lowering, operation, lambda a: _converted_integer(lowering, source, target, signed, a))
     record_bounds(lowering, source, signed, registers, lowering.get(operation.results[0]))
+
+
+def _rounded_once(
+    lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, columns: list[Column]
+) -> list[ir.Value]:
+    """Converts integers through a float that has all of them: f16 on the way to 8 bits, if it does, else f32."""
+    registers = [register for (register,) in columns]
+    has_all = source.bits <= _EXACT_BITS["f16"] and target.bits < ELEMENTS["f16"].bits
+    between = ELEMENTS["f16" if has_all else "f32"]
+    exact = floats_of_bits(lowering, source, between, signed, registers)
+    if exact is None:
+        exact = [_converted_integer(lowering, source, between, signed, register) for register in registers]
+    if target.name in _PAIRED and len(exact) % 2 == 0:
+        return _narrow_pairs(lowering, _PAIRED[target.name], exact)
+    return converted_floats(lowering, between, target, "rn", exact)
 
 
 def _at_least_zero(target: PtxElement, value: float) -> float:
@@ -91,7 +115,7 @@ def _converted_integer(
     """Converts through f64 if cvt has no such target type; 64-bit integers are rounded to odd first."""
     sign = "s" if signed else "u"
     a = extended(lowering, source, signed, a)
-    if target.name in ("f16", "f32", "f64"):
+    if target.name in _READABLE:
         return lowering.compute(f"cvt.rn.{target.suffix}.{sign}{source.register_bits} $0, $1;", target.register, a)
     if source.bits == 64:
         made = rounded_to_odd(lowering, f"f64.{sign}64", f"cvt.rzi.{sign}64.f64", "s64", a)
@@ -115,7 +139,7 @@ def _truncated(
     lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value
 ) -> tuple[ir.Value, PtxElement, ir.Value]:
     """The integer, and the float type and register that cvt reads; bf16 and narrower floats convert through f32."""
-    readable = source if source.name in ("f16", "f32", "f64") else ELEMENTS["f32"]
+    readable = source if source.name in _READABLE else ELEMENTS["f32"]
     a = converted_float(lowering, source, readable, "rn", a)
     text = f"cvt.rzi.{'s' if signed else 'u'}{target.bits}.{readable.suffix} $0, $1;"
     return lowering.compute(text, target.register, a), readable, a
@@ -179,7 +203,11 @@ def extend(lowering: Lowering, operation: ir.Operation) -> None:
         text = f"selp.b{target.register_bits} $0, {-1 if signed else 1}, 0, $1;"
         each(lowering, operation, instruction(lowering, text, target))
         return
-    each(lowering, operation, lambda a: _extended(lowering, source, target, signed, a))
+    step = partial(_extended, lowering, source, target, signed)
+    if (source.name, target.name) == ("i8", "i16"):
+        extended_bytes(lowering, operation, signed, step)
+    else:
+        each(lowering, operation, step)
 
 
 def _extended(lowering: Lowering, source: PtxElement, target: PtxElement, signed: bool, a: ir.Value) -> ir.Value:

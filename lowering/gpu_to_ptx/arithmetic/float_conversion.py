@@ -19,10 +19,11 @@ from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import words_of_halves
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.pack import byte_of
-from tilec.lowering.gpu_to_ptx.registers.packed_registers import halves_of
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import are_adjacent_bytes, halves_of, joined, unpack
 
 # cvt converts these in pairs, the first source in the upper half, from f32 with saturation and to f16.
 _PAIRED_8 = ("f8E4M3FN", "f8E5M2")
+_BYTES_OF_A_WORD = 4
 # These are converted to f16 in pairs first.
 _PAIRED = (HALVES, *_PAIRED_8)
 
@@ -56,6 +57,8 @@ def converted_floats(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, registers: Sequence[ir.Value]
 ) -> list[ir.Value]:
     """Converts the registers of a tile; floats of 8 and 4 bits in two neighbouring registers at once where cvt can."""
+    if source != target and target.name in _PAIRED_8 and source.name not in _PAIRED and len(registers) > 1:
+        return _bytes_of_floats(lowering, source, target, registers)
     in_pairs = source.name in _PAIRED or target.name == HALVES and lowering.target.converts_small_floats
     if source == target or not in_pairs:
         return [converted_float(lowering, source, target, mode, register) for register in registers]
@@ -71,18 +74,39 @@ def converted_floats(
     return made
 
 
+def _bytes_of_floats(
+    lowering: Lowering, source: PtxElement, target: PtxElement, registers: Sequence[ir.Value]
+) -> list[ir.Value]:
+    """Converts to floats of 8 bits in pairs; the bytes of each four registers are those of one word."""
+    count = len(registers) - len(registers) % 2
+    read = list(zip(registers[0:count:2], registers[1:count:2], strict=True))
+    pairs = [_byte_pair(lowering, source, target, *pair) for pair in read]
+    words = [joined(lowering, *two) for two in zip(pairs[0::2], pairs[1::2], strict=False)]
+    made = unpack(lowering, ELEMENTS["i8"], words, _BYTES_OF_A_WORD * len(words))
+    if len(pairs) % 2:
+        made += [pairs[-1], lowering.compute("shr.u16 $0, $1, 8;", "i16", pairs[-1])]
+    return made + [converted_float(lowering, source, target, "rn", register) for register in registers[count:]]
+
+
+def _byte_pair(lowering: Lowering, source: PtxElement, target: PtxElement, low: ir.Value, high: ir.Value) -> ir.Value:
+    form = f"cvt.rn.satfinite.{target.suffix}x2"
+    if source.name == "f16":
+        return lowering.compute(f"{form}.f16x2 $0, $1;", "i16", joined(lowering, low, high))
+    singles = [_odd_single(lowering, source, register) for register in (high, low)]
+    return lowering.compute(f"{form}.f32 $0, $1, $2;", "i16", *singles)
+
+
 def _converted_pair(
     lowering: Lowering, source: PtxElement, target: PtxElement, mode: str, pair: Sequence[ir.Value]
 ) -> Sequence[ir.Value]:
     """One or two neighbouring registers, of which the source is in _PAIRED, or the target f4E2M1FN."""
     if source.name not in _PAIRED:
-        singles = [_single(lowering, name, "odd", plain) for name, plain in (_plain(lowering, source, r) for r in pair)]
+        singles = [_odd_single(lowering, source, register) for register in pair]
         return encoded_pair(lowering, singles[0], singles[-1])[: len(pair)]
     mode = _effective_mode(source, target, mode)
     if source.name == HALVES:
         read = decoded_pair(lowering, byte_of(lowering, source, pair))[: len(pair)]
-    elif _are_adjacent_bytes(lowering, pair):
-        # The register of an even byte of a word has the next byte in its upper half.
+    elif are_adjacent_bytes(lowering, pair):
         read = halves_of(lowering, _halves_of_bytes(lowering, source, pair[0]))
     else:
         read = tuple(_plain(lowering, source, register)[1] for register in pair)
@@ -90,12 +114,6 @@ def _converted_pair(
         low, high = (_single(lowering, "f16", mode, register) for register in read)
         return halves_of(lowering, lowering.compute("cvt.rn.bf16x2.f32 $0, $1, $2;", "i32", high, low))
     return [converted_float(lowering, ELEMENTS["f16"], target, mode, register) for register in read]
-
-
-def _are_adjacent_bytes(lowering: Lowering, pair: Sequence[ir.Value]) -> bool:
-    """Whether two registers are the bytes of half of a word, in order."""
-    first, *others = (lowering.bytes_of_words.get(register) for register in pair)
-    return first is not None and first[1] % 2 == 0 and others == [(first[0], first[1] + 1)]
 
 
 def _halves_of_bytes(lowering: Lowering, source: PtxElement, register: ir.Value) -> ir.Value:
@@ -113,6 +131,12 @@ def _plain(lowering: Lowering, source: PtxElement, register: ir.Value) -> tuple[
         wide = _halves_of_bytes(lowering, source, register)
         return "f16", lowering.compute_all("mov.b32 {$0, $1}, $2;", ["i16", "i16"], wide)[0]
     return ("f32" if source.name == "tf32" else source.name), register
+
+
+def _odd_single(lowering: Lowering, source: PtxElement, register: ir.Value) -> ir.Value:
+    """A float as f32, rounded to odd if it is wider."""
+    name, plain = _plain(lowering, source, register)
+    return _single(lowering, name, "odd", plain)
 
 
 def _effective_mode(source: PtxElement, target: PtxElement, mode: str) -> str:

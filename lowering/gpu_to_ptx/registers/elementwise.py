@@ -6,8 +6,9 @@ of two separate ones.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
+from itertools import product
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
@@ -83,9 +84,48 @@ def elementwise_pairs(
     `known` computes a pair of 16-bit floats from the registers of both operands in another way, where it can.
     """
     if kind.name in _HALVES:
-        each_distinct(lowering, operation, lambda columns: in_halves(lowering, kind, name, modifiers, columns, known))
+
+        def steps(columns: list[Column]) -> list[ir.Value]:
+            pairs = partners(lowering, columns)
+            arranged = [column for pair in pairs for column in pair if column is not None]
+            found = in_halves(lowering, kind, name, modifiers, arranged, known)
+            done = dict(zip(arranged, found, strict=True))
+            return [done[column] for column in columns]
+
+        each_distinct(lowering, operation, steps)
     else:
         each_distinct(lowering, operation, lambda columns: in_pairs(lowering, name, modifiers, columns))
+
+
+def partners(lowering: Lowering, columns: Sequence[Column]) -> list[tuple[Column, Column | None]]:
+    """The columns in pairs whose registers are, for each operand, the halves of a word in order, or equal.
+
+    A column without such a partner is alone.
+    """
+    left, found = dict.fromkeys(columns), list[tuple[Column, Column | None]]()
+    for column in columns:
+        if column not in left:
+            continue
+        del left[column]
+        pair = next((pair for pair in _pairs_of(lowering, column) if left.keys() & set(pair)), (column, None))
+        found.append(pair)
+        for partner in pair:
+            if partner in left:
+                del left[partner]
+    return found
+
+
+def _pairs_of(lowering: Lowering, column: Column) -> Iterator[tuple[Column, Column]]:
+    """The pairs of columns that a column could be one of, in order."""
+    choices = list[list[Column]]()
+    for register in column:
+        owner = register.owner
+        halves = () if isinstance(owner, ir.Block) else tuple(owner.results)
+        choices.append([halves, (register, register)] if halves in lowering.packed else [(register, register)])
+    for pairs in product(*choices):
+        low, high = zip(*pairs, strict=True)
+        if column in (low, high) and low != high:
+            yield low, high
 
 
 def in_halves(

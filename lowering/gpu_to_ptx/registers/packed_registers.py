@@ -5,6 +5,8 @@ The bits of a register above 8 or 4 bits are undefined, and i1 is a predicate.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
@@ -72,19 +74,32 @@ def halves_of(lowering: Lowering, packed: ir.Value) -> tuple[ir.Value, ...]:
 
 
 def _gathered(lowering: Lowering, group: list[ir.Value]) -> ir.Value | None:
-    """The word of four bytes of known words: one of those, or by three permutations; None for other elements."""
+    """The register of two or four bytes of known words; None for other elements.
+
+    Four are one of those words, two of their halves, or three permutations of their bytes.
+    """
+    if len(group) == 2:
+        return group[0] if are_adjacent_bytes(lowering, group) else None
     found = [lowering.bytes_of_words[register] for register in group if register in lowering.bytes_of_words]
     if len(group) != _BYTES_OF_A_WORD or len(found) != len(group):
         return None
     words, indices = [word for word, _ in found], [index for _, index in found]
     if indices == list(range(_BYTES_OF_A_WORD)) and all(word == words[0] for word in words):
         return words[0]
+    if all(are_adjacent_bytes(lowering, group[at : at + 2]) for at in (0, 2)):
+        return joined(lowering, group[0], group[2])
     halves = []
     for at in (0, 2):
         # PTX ISA, prmt: each digit of the selector is the number of a byte, of which the second word has 4 to 7.
         selector = indices[at] + 16 * (4 + indices[at + 1])
         halves.append(lowering.compute(f"prmt.b32 $0, $1, $2, {selector};", "i32", *words[at : at + 2]))
     return lowering.compute("prmt.b32 $0, $1, $2, 0x5410;", "i32", *halves)
+
+
+def are_adjacent_bytes(lowering: Lowering, pair: Sequence[ir.Value]) -> bool:
+    """Whether two registers are the bytes of half of a word, in order: the first one has both."""
+    first, *others = (lowering.bytes_of_words.get(register) for register in pair)
+    return first is not None and first[1] % 2 == 0 and others == [(first[0], first[1] + 1)]
 
 
 def _two_bytes(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:

@@ -59,18 +59,29 @@ def move_regions(source: ir.Operation, target: ir.Operation) -> None:
             block.append_to(new)
 
 
-def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) -> None:
-    """Rebuilds a `for` with the parts of a carried tile in place of the tile; `parts` are its uses, all extracts."""
+def split_carried(
+    loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part], carried_shape: Sequence[int] | None = None
+) -> None:
+    """Rebuilds a `for` with the parts of a carried tile in place of the tile.
+
+    Args:
+        loop: the loop.
+        index: the number of the tile among the carried values.
+        parts: the uses of the tile, all extracts, or reshapes of the whole tile.
+        carried_shape: the shape in which the parts are carried; by default theirs without leading extents of one.
+    """
     block, whole = loop.body.blocks[0], loop.carried[index]
     shape = next(iter(parts.values())).shape
+    carried_shape = _stripped(shape) if carried_shape is None else carried_shape
     grid = [Part(whole, position, shape) for position in positions(next(iter(parts.values())).counts)]
     for end in ends(loop, CONTINUE):
         given = list(end.operation.operands)
         with ir.InsertionPoint(end.operation), end.location:
-            build(end.operation.name, _divided(given, index, grid), attributes=attributes_without_segments(end))
+            given = _divided(given, index, grid, carried_shape)
+            build(end.operation.name, given, attributes=attributes_without_segments(end))
         end.operation.erase()
     with ir.InsertionPoint(loop.operation), loop.location:
-        initial = _divided(list(loop.initValues), index, grid)
+        initial = _divided(list(loop.initValues), index, grid, carried_shape)
         operands = [loop.lowerBound, loop.upperBound, loop.step, initial]
         types = [value.type for value in initial]
         made = build(loop.operation.name, operands, types, attributes_without_segments(loop))
@@ -81,19 +92,19 @@ def split_carried(loop: ir.OpView, index: int, parts: Mapping[ir.OpView, Part]) 
     arguments = {
         part.position: block.add_argument(initial[tail + n].type, loop.location) for n, part in enumerate(grid)
     }
-    for extract, part in parts.items():
-        with ir.InsertionPoint(extract.operation), extract.location:
-            extract.result.replace_all_uses_with(reshaped(arguments[part.position], shape))
-        extract.operation.erase()
+    for use, part in parts.items():
+        with ir.InsertionPoint(use.operation), use.location:
+            use.result.replace_all_uses_with(reshaped(arguments[part.position], use.result.type.shape))
+        use.operation.erase()
     block.erase_argument(index + 1)
     block.append_to(made.regions[0])
     replace(loop, kept)
 
 
-def _divided(values: list[ir.Value], index: int, grid: Sequence[Part]) -> list[ir.Value]:
-    """The values without number `index`, then its parts without leading extents of one."""
+def _divided(values: list[ir.Value], index: int, grid: Sequence[Part], carried_shape: Sequence[int]) -> list[ir.Value]:
+    """The values without number `index`, then its parts in the shape in which they are carried."""
     parts = [Part(values[index], part.position, part.shape).extracted() for part in grid]
-    return [*values[:index], *values[index + 1 :], *(reshaped(part, _stripped(part.type.shape)) for part in parts)]
+    return [*values[:index], *values[index + 1 :], *(reshaped(part, carried_shape) for part in parts)]
 
 
 def _stripped(shape: Sequence[int]) -> list[int]:

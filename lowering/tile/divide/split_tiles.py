@@ -1,5 +1,7 @@
 """Divides tiles of which only parts are used: loads, operations on one tile, and values that a `for` carries.
 
+A carried tile that is only read in another shape of fewer dimensions is carried in that shape.
+
     %x = load_view_tko %v[%i] : tile<4x64x64xf16>;  extract %x[1, 0, 0] : tile<1x64x64xf16>
     ->  load_view_tko %w[%i * 4 + 1] : tile<1x64x64xf16>, where the tiles of view %w are the parts
 
@@ -239,10 +241,26 @@ def _split_load(accepts: Accepts, op: ir.OpView) -> bool:
 
 
 def _split_loop(accepts: Accepts, op: ir.OpView) -> bool:
-    """Carries the parts of the first carried tile that is only used in parts; a loop is rebuilt for each."""
+    """Changes the first carried tile that is only used in parts, or reshaped; a loop is rebuilt for each."""
     for index, argument in enumerate(op.carried):
-        parts = _used_parts(accepts, argument) if isinstance(argument.type, TileType) else None
+        if not isinstance(argument.type, TileType):
+            continue
+        parts = _used_parts(accepts, argument)
         if parts is not None and next(iter(parts.values())).shape != tuple(argument.type.shape):
             split_carried(op, index, parts)
             return True
+        reshapes = _used_reshaped(argument)
+        if reshapes is not None:
+            whole = Part(argument, (0,) * argument.type.rank, tuple(argument.type.shape))
+            split_carried(op, index, dict.fromkeys(reshapes, whole), reshapes[0].result.type.shape)
+            return True
     return False
+
+
+def _used_reshaped(value: ir.Value) -> list[ir.OpView] | None:
+    """The uses of a tile if all are reshapes to one shape of fewer dimensions, else None."""
+    users = [use.owner for use in value.uses]
+    if any(user.operation.name != "cuda_tile.reshape" for user in users):
+        return None
+    types = {user.result.type for user in users}
+    return users if len(types) == 1 and next(iter(types)).rank < value.type.rank else None

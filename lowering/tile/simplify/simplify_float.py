@@ -20,6 +20,7 @@ from tilec.lowering.tile.analysis.bounds import read_as
 from tilec.lowering.tile.analysis.constants import float_splat, splat, splat_attribute
 from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.tile_operations import producer
+from tilec.lowering.tile.simplify.narrow_products import narrowed_product
 
 _NEGATIVE_INF = "negative_inf"
 _INTEGRAL = ("ceil", "floor")
@@ -182,6 +183,6 @@ RULES: dict[str, Rule] = {
     "negf": _negation,
     "absf": _magnitude,
     **dict.fromkeys(_INTEGRAL, lambda op: op.source if producer(op.source, *_INTEGRAL) is not None else None),
-    "ftof": _conversion,
+    "ftof": lambda op: _conversion(op) or narrowed_product(op),
     "itof": _from_integer,
 }

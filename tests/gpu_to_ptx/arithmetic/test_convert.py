@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import itertools
+import re
+from collections import Counter
 
 import ml_dtypes
 import numpy as np
@@ -96,6 +98,44 @@ def test_integers_to_bf16_round_once():
     x[:4] = [(1 << 60) + (1 << 52) + 1, (1 << 60) + (1 << 52), (1 << 30) + (1 << 22) + 1, -((1 << 60) + (1 << 52) + 1)]
     y = convert("arith.sitofp", "i64", "bf16", x, ml_dtypes.bfloat16)
     assert [int(v) for v in y[:4]] == [(1 << 60) + (1 << 53), 1 << 60, (1 << 30) + (1 << 23), -(1 << 60) - (1 << 53)]
+
+
+SHORT_FLOATS = {**NARROW, "bf16": ml_dtypes.bfloat16}
+
+
+@pytest.mark.parametrize("operation", ["sitofp", "uitofp"])
+@pytest.mark.parametrize(("source", "target"), list(itertools.product(["i8", "i16"], SHORT_FLOATS)))
+def test_short_integers_to_short_floats_round_once(operation, source, target):
+    """All bytes, or random integers; values beyond the largest float of 8 bits become it."""
+    info, dtype = np.iinfo(INTEGERS[source]), SHORT_FLOATS[target]
+    x = np.arange(256).astype(np.uint8).view(np.int8)
+    if source == "i16":
+        x = np.random.default_rng(9).integers(info.min, info.max, 256, dtype=np.int16, endpoint=True)
+        x[:6] = [info.min, info.max, 257, 259, -257, -259]
+    values = x.view(x.dtype.str.replace("i", "u")) if operation == "uitofp" else x
+    limit = float(ml_dtypes.finfo(dtype).max)
+    expected = np.clip(values.astype(np.float32), -limit, limit).astype(dtype)
+    y = convert(f"arith.{operation}", source, target, x, dtype)
+    assert np.array_equal(y.astype(np.float32), expected.astype(np.float32))
+
+
+@pytest.mark.parametrize(
+    ("operation", "source", "target", "conversions"),
+    [
+        ("truncf", "f32", "f8E4M3FN", {"cvt.rn.satfinite.e4m3x2.f32": 2}),
+        ("truncf", "f16", "f8E5M2", {"cvt.rn.satfinite.e5m2x2.f16x2": 2}),
+        ("truncf", "bf16", "f8E5M2", {"cvt.f32.bf16": 4, "cvt.rn.satfinite.e5m2x2.f32": 2}),
+        ("sitofp", "i8", "f8E4M3FN", {"cvt.rn.f16.s16": 4, "cvt.rn.satfinite.e4m3x2.f16x2": 2}),
+        ("uitofp", "i16", "bf16", {"cvt.rn.f32.u16": 4, "cvt.rn.bf16x2.f32": 2}),
+    ],
+)
+def test_conversions_to_short_floats_in_pairs(operation, source, target, conversions):
+    """A thread with four elements computes none in f64, and stores the bytes of a word as they are."""
+    layout = blocked((512,), 4, 0, 4)
+    body = f"%y = arith.{operation} %x0 : {tile(source, layout)} to {tile(target, layout)}"
+    ptx = ptx_of(elementwise(body, [(source, layout)], (target, layout)))
+    assert Counter(re.findall(r"cvt\.\S*(?:rn|f32)\S*", ptx)) == conversions
+    assert "and.b16" not in ptx and "shl.b16" not in ptx
 
 
 @pytest.mark.parametrize("operation", ["fptosi", "fptoui"])

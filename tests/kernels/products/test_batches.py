@@ -9,6 +9,7 @@ import pytest
 from compare import ROUNDINGS, SEEDS, assert_within, backends, product_tolerance, run_everywhere
 
 import tilec
+from tilec.signature import Signature
 
 
 def batch(random: np.random.Generator, shape: tuple[int, int, int], dtype: str) -> np.ndarray:
@@ -46,6 +47,16 @@ def test_batches_of_products(target, random, dtype, tile, seeds):
         batch_kernels.batches, grid, (a, b, c, *tile), (2,), target=target, hints={}, seeds=seeds
     ):
         assert_within(found, exact, tolerance)
+
+
+def test_batch_of_one_accumulates_in_tensor_memory(random):
+    """As a product of matrices does: the loop carries no tile in registers."""
+    args = (*(batch(random, (2, 128, 128), "f2") for _ in range(2)), np.zeros((2, 128, 128), "f2"), 1, 128, 64, 64)
+    signature = Signature.from_arguments(batch_kernels.batches, args)
+    compiled = tilec.compile(batch_kernels.batches, target="sm_100a", signature=signature, stop="gpu")
+    loops = [line for line in compiled.stage("gpu").text.splitlines() if "scf.for" in line]
+    assert len(loops) == 2
+    assert not any("!tile_" in loop for loop in loops)
 
 
 # Element types of operands and accumulator.

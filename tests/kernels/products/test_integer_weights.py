@@ -21,7 +21,7 @@ ROWS, COLUMNS, DEPTH, GROUPS = 64, 64, 64, 3
 FLOATS = {"float16": np.float16, "bfloat16": ml_dtypes.bfloat16}
 # The forms of weights of 8 bits: without a zero point, where the product may be scaled after it, and with one.
 PLAIN = ("rhs_of_rows", "rhs_of_columns", "lhs_of_rows", "lhs_of_columns")
-WITH_ZERO = ("zero_of_floats", "zero_of_integers", "zero_in_columns")
+WITH_ZERO = ("zero_of_floats", "zero_of_integers", "zero_of_single_floats", "zero_in_columns")
 OF_COLUMNS = ("rhs_of_columns", "lhs_of_columns", "zero_in_columns")
 # For each form of nibbles, whether they are signed, and whether the bytes are.
 NIBBLE_FORMS = {
@@ -53,6 +53,8 @@ def weights_of_bytes(A, Q, S, Z, k, form: str):
     s, z = ct.load(S, (0, k), (COLUMNS, 1)), ct.load(Z, (0, k), (COLUMNS, 1))
     if form == "zero_of_floats":
         return (q.astype(A.dtype) - z.astype(A.dtype)) * s
+    if form == "zero_of_single_floats":
+        return ((q.astype(ct.float32) - z.astype(ct.float32)) * s.astype(ct.float32)).astype(A.dtype)
     return (q.astype(ct.int32) - z.astype(ct.int32)).astype(A.dtype) * s
 
 
@@ -220,14 +222,14 @@ def test_all_forms_of_nibbles_are_converted_alike(kernel, target: str) -> None:
 def test_differences_of_integers_are_those_of_floats(target: str, random: np.random.Generator) -> None:
     """The zero point is taken off with the hidden bit of the significand: the difference of a pair takes one sum."""
     instructions = []
-    for form in ("zero_of_floats", "zero_of_integers"):
+    for form in ("zero_of_floats", "zero_of_integers", "zero_of_single_floats"):
         args, _ = byte_arguments(form, np.int8, "float16", random)
         ptx = code_of(product_of_bytes, args, target)
         instructions.append(Counter(re.findall(r"^ +([a-z]\S+) ", ptx, re.MULTILINE)))
     pairs = instructions[0]["mul.rn.f16x2"]
     assert instructions[0]["add.rn.f16x2"] == pairs
     assert instructions[0]["fma.rn.f16x2"] <= pairs // 4
-    assert instructions[0] == instructions[1]
+    assert instructions[0] == instructions[1] == instructions[2]
 
 
 @pytest.mark.parametrize("target", TARGETS)

@@ -82,5 +82,25 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>, %halves: tile<ptr<f
   %fx, %fy = load_view_tko weak %ft[%b, %zero] : !G, tile<i32> -> tile<2x32xf4E2M1FN>, token
   %f1x = extract %fx[%one, %zero] : tile<2x32xf4E2M1FN> -> tile<1x32xf4E2M1FN>
   print_tko "%f", %f1x : tile<1x32xf4E2M1FN> -> token
+
+  // A carried tile that is only read in another shape is carried in that shape; one that is read in both is not.
+  // CHECK: for {{.*}} -> (tile<64x32xf32>)
+  // CHECK: continue %{{.*}} : tile<64x32xf32>
+  %c0 = constant <f32: 0.0> : tile<1x64x32xf32>
+  %cx = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%c = %c0) -> (tile<1x64x32xf32>) {
+    %c1 = reshape %c : tile<1x64x32xf32> -> tile<64x32xf32>
+    %c2 = addf %c1, %c1 : tile<64x32xf32>
+    %c3 = reshape %c2 : tile<64x32xf32> -> tile<1x64x32xf32>
+    continue %c3 : tile<1x64x32xf32>
+  }
+  print_tko "%f", %cx : tile<1x64x32xf32> -> token
+  // CHECK: for {{.*}} -> (tile<1x64x32xf32>)
+  %dx = for %i in (%zero to %n, step %one) : tile<i32> iter_values(%d0 = %c0) -> (tile<1x64x32xf32>) {
+    %d1 = reshape %d0 : tile<1x64x32xf32> -> tile<64x32xf32>
+    print_tko "%f", %d1 : tile<64x32xf32> -> token
+    %d2 = addf %d0, %d0 : tile<1x64x32xf32>
+    continue %d2 : tile<1x64x32xf32>
+  }
+  print_tko "%f", %dx : tile<1x64x32xf32> -> token
   return
 }

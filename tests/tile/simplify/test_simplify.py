@@ -143,6 +143,33 @@ def test_integer_pairs(body: str, remaining: list[str]) -> None:
     check(body.replace("W", f"tile<{COUNT}xi64>"), "i32", "i32", remaining)
 
 
+@pytest.mark.parametrize(
+    ("source", "body", "remaining"),
+    [
+        ("f16", "%a = ftof %x : T -> W %b = ftof %y : T -> W %m = mulf %a, %b : W", ["mulf"]),
+        (
+            "i8",
+            "%a = itof %x signed : T -> W %b = itof %y unsigned : T -> W %m = mulf %a, %b : W",
+            ["itof"] * 2 + ["mulf"],
+        ),
+        (
+            "i8",
+            "%a = itof %x unsigned : T -> W %b = itof %y unsigned : T -> W %m = subf %a, %b : W",
+            ["itof"] * 2 + ["subf"],
+        ),
+        (
+            "i32",
+            "%a = itof %x signed : T -> W %b = itof %y signed : T -> W %m = mulf %a, %b : W",
+            ["itof"] * 2 + ["mulf", "ftof"],
+        ),
+    ],
+)
+def test_products_rounded_to_16_bits(source: str, body: str, remaining: list[str]) -> None:
+    """All pairs, with products that are subnormal, that are rounded, and that exceed f16."""
+    wide = f"tile<{COUNT}xf32>"
+    check(body.replace("W", wide) + f" %r = ftof %m : {wide} -> R", source, "f16", remaining)
+
+
 @pytest.mark.parametrize("number", ["1", "3", "2147483647"])
 @pytest.mark.parametrize(
     ("body", "remaining"),
