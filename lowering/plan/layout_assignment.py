@@ -14,6 +14,7 @@ from tilec.lowering.layout.vectors import divided, joined
 from tilec.lowering.plan.matrix.accumulator_columns import read_by_columns
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.ring_tiles import converted_tiles
+from tilec.lowering.target import LANES
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, STRUCTURES, carried_groups, is_elementwise, is_tile
 from tilec.lowering.tile_to_gpu.access.alignment import SECTOR_BYTES, VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
@@ -63,7 +64,7 @@ def _assigned(
             _anchor(op, plan, warps, layouts, ring_tiles=False)
     _anchor_columns(plan, warps, layouts)
     for op in operations:
-        _anchor_pointers(op, vectors.get(op.operation, 1), warps, layouts)
+        _anchor_pointers(op, vectors.get(op.operation, 1), plan, warps, layouts)
     # Inner loops first: a value carried through several loops has the layout of the multiply in the innermost.
     for op in reversed(operations):
         if op.operation.name in STRUCTURES:
@@ -144,11 +145,18 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
         if plan.loads.get(tile) == []:
             # TMA checks the extents, so that threads read whole vectors from shared memory.
             contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
+        if not plan.multiplies:
+            vector = min(vector, _share_of_thread(tile.type.shape, warps))
         stored = _stored_dimension(tile, plan)
         if stored is None or stored == contiguous:
             layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
         else:
             layouts.propose(tile, _transposing(tile.type, warps, contiguous, stored, vector))
+
+
+def _share_of_thread(shape: Sequence[int], warps: int) -> int:
+    """The elements of each thread if no two threads have the same; at least one."""
+    return max(1, prod(shape) // (warps * LANES))
 
 
 def _stored_dimension(tile: ir.Value, plan: MatrixPlan) -> int | None:
@@ -216,7 +224,7 @@ def _repeat_words(op: ir.OpView, layouts: Layouts) -> None:
     if op.operation.name != "cuda_tile.broadcast" or not layouts.lack(result := op.operation.results[0]):
         return
     source = op.operation.operands[0]
-    if not layouts.lack(source) and _is_spread(layouts[source]) and _has_bits_of_each(source, result):
+    if not layouts.lack(source) and _is__share_of_thread(layouts[source]) and _has_bits_of_each(source, result):
         layouts.propose(result, interleaved(layouts[source], result.type.shape))
 
 
@@ -227,7 +235,7 @@ def _is_unpacked(tile: ir.Value) -> bool:
     return any(_has_bits_of_each(user.operands[0], user.results[0]) for user in broadcasts)
 
 
-def _is_spread(layout: LinearLayout) -> bool:
+def _is__share_of_thread(layout: LinearLayout) -> bool:
     """Whether each element is in one register of one thread."""
     return all(map(any, layout.register + layout.lane + layout.warp))
 
@@ -240,11 +248,14 @@ def _has_bits_of_each(source: ir.Value, result: ir.Value) -> bool:
     )
 
 
-def _anchor_pointers(op: ir.OpView, vector: int, warps: int, layouts: Layouts) -> None:
+def _anchor_pointers(op: ir.OpView, vector: int, plan: MatrixPlan, warps: int, layouts: Layouts) -> None:
     """A thread holds the adjacent elements that one instruction loads or stores."""
     if vector > 1:
         pointers = op.operation.operands[0]
-        layouts.propose(pointers, blocked(pointers.type.shape, warps, vector=vector))
+        shape = pointers.type.shape
+        if not plan.multiplies:
+            vector = min(vector, _share_of_thread(shape, warps))
+        layouts.propose(pointers, blocked(shape, warps, vector=vector))
 
 
 def _forward(op: ir.OpView, layouts: Layouts) -> None:

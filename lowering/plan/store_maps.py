@@ -100,7 +100,7 @@ def _own_map(store: ir.OpView, target: Target, layouts: Layouts | None, limit_by
         layout = layouts[store.value if is_reduction else store.tile]
         if not is_reduction and (_is_small(store, layout, target) or _is_stored_by_threads(store, layout)):
             return None
-        map = store_map_for(store, target, _staging_swizzle(store, layout))
+        map = store_map_for(store, target, _staging_swizzle(store, layout, target))
     if not isinstance(map, TensorMap) or not _staging_fits(type, map, limit_bytes):
         return None
     if not has_storable_rows(store):
@@ -167,8 +167,11 @@ def _carries_tiles(loop: ir.Operation) -> bool:
     return any(map(is_tile, arguments)) and not operations_named(loop, MULTIPLIES)
 
 
-def _staging_swizzle(store: ir.OpView, layout: LinearLayout) -> str | None:
-    """`none` if boxes without swizzle are wider and the threads fill them without bank conflicts, else None."""
+def _staging_swizzle(store: ir.OpView, layout: LinearLayout, target: Target) -> str | None:
+    """`none` if wider boxes without swizzle have no bank conflicts, or swizzled ones are too small, else None.
+
+    TMA takes longer to issue the store of a box of few rows than memory to write its bytes.
+    """
     type = store.view.type
     dimension, size = contiguous_dimension(type), element_bytes(type.element)
     if dimension is None or per_byte(type.element) > 1:
@@ -176,6 +179,9 @@ def _staging_swizzle(store: ir.OpView, layout: LinearLayout) -> str | None:
     span = swizzle_span_bytes(swizzle_for(type.tile_shape[dimension] * size))
     if span is None or type.tile_shape[dimension] * size == span:
         return None
+    device, rows = device_of(target.name), prod(type.tile_shape) // type.tile_shape[dimension]
+    if rows * span < device.tma_issue_cycles * device.hbm_bytes_per_cycle:
+        return "none"
     vector = 1 << len(global_vector(layout, dimension, VECTOR_BYTES // size))
     adjacent = _adjacent_elements(layout, dimension, vector)
     return "none" if adjacent * size >= LINE_BYTES or adjacent == vector * LANES else None

@@ -175,7 +175,38 @@ def integer_binary(lowering: Lowering, operation: ir.Operation) -> None:
         text = f"{'and' if name == 'mul' else 'xor'}.pred $0, $1, $2;"
     else:
         text = f"{'mul.lo' if name == 'mul' else name}.{kind.suffix} $0, $1, $2;"
-    each(lowering, operation, _of_bits(lowering, operation, kind, instruction(lowering, text, kind)))
+    plain = instruction(lowering, text, kind)
+    is_wide = name == "mul" and kind.name == "i64"
+    step = (lambda a, b: _wide_product(lowering, a, b) or plain(a, b)) if is_wide else plain
+    each(lowering, operation, _of_bits(lowering, operation, kind, step))
+
+
+def _wide_product(lowering: Lowering, a: ir.Value, b: ir.Value) -> ir.Value | None:
+    """The product of 64 bits of factors that are extended from 32 bits, which is one instruction; None for others.
+
+    A multiplication of 64 bits takes three, also by a power of two, which ptxas does not replace by a shift.
+    """
+    for sign in "su":
+        factors = [_before_extension(lowering, factor, sign) for factor in (a, b)]
+        known = [factor for factor in factors if factor is not None]
+        if len(known) == len(factors) and any(isinstance(factor, ir.Value) for factor in known):
+            return lowering.compute(f"mul.wide.{sign}32 $0, $1, $2;", "i64", *known)
+    number = lowering.number(b)
+    if number is None or number <= 0 or number & (number - 1):
+        return None
+    return lowering.compute(f"shl.b64 $0, $1, {number.bit_length() - 1};", "i64", a)
+
+
+def _before_extension(lowering: Lowering, register: ir.Value, sign: str) -> ir.Value | int | None:
+    """The register of 32 bits that a register of 64 bits extends, or its number if that has 32 bits; else None."""
+    number = lowering.number(register)
+    if number is not None:
+        low, high = (-(1 << 31), 1 << 31) if sign == "s" else (0, 1 << 32)
+        return number if low <= number < high else None
+    owner = register.owner
+    if isinstance(owner, ir.Block) or not owner.attributes["text"].value.startswith(f"cvt.{sign}64.{sign}32 $0, $1;"):
+        return None
+    return owner.operands[0]
 
 
 def _of_bits(lowering: Lowering, operation: ir.Operation, kind: PtxElement, step: Step) -> Step:

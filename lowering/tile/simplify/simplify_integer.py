@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.lowering.tile.analysis.bounds import bounds, read_as
 from tilec.lowering.tile.analysis.condition import decided, width
@@ -10,6 +11,10 @@ from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
 
+_SIGNED, _UNSIGNED = "signed", "unsigned"
+_WIDE = 64
+# By extension the numbers of 64 bits that numbers of 32 bits become.
+_NARROW = {_SIGNED: (-(1 << 31), (1 << 31) - 1), _UNSIGNED: (0, (1 << 32) - 1)}
 # The operations through which a difference follows its operands.
 _DEPTH = 6
 
@@ -112,12 +117,59 @@ _EQUAL_HOLDS = ("equal", "less_than_or_equal", "greater_than_or_equal")
 
 
 def _comparison(op: ir.OpView) -> ir.Value | None:
-    """A constant if the operands are the same value or their intervals are disjoint."""
+    """A constant if the operands are the same value or their intervals are disjoint, else a comparison of 32 bits."""
     predicate = op.comparison_predicate
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, predicate in _EQUAL_HOLDS)
     known = decided(predicate, read_as(op.lhs, op.signedness), read_as(op.rhs, op.signedness))
-    return None if known is None else integer_splat(op.result.type, known)
+    return _narrow_comparison(op) if known is None else integer_splat(op.result.type, known)
+
+
+def _narrow_comparison(op: ir.OpView) -> ir.Value | None:
+    """Compares numbers of 64 bits before their extension from 32 bits, which keeps both orders.
+
+    Indices have 32 bits, and cuTile extends them to compare them with the extents of an array.
+    """
+    common = _extensions(op.lhs) & _extensions(op.rhs)
+    if not common:
+        return None
+    sign = op.signedness if _SIGNED in common else _UNSIGNED
+    attributes = {"comparison_predicate": op.comparison_predicate, "signedness": sign}
+    return build("cmpi", [_narrowed(op.lhs), _narrowed(op.rhs)], [op.result.type], attributes).result
+
+
+def _extensions(value: ir.Value) -> set[str]:
+    """The extensions from 32 to 64 bits that result in a value; none if it has other bits."""
+    if width(value) != _WIDE:
+        return set()
+    number = splat(value)
+    if number is not None:
+        return {sign for sign, (low, high) in _NARROW.items() if low <= number <= high}
+    source = _before_repetition(value)
+    extension = producer(source, "exti")
+    # Threads would exchange the elements of a tile that is repeated once more, in 32 bits beside 64.
+    is_moved_twice = source != value and source.type.rank > 0
+    if extension is None or is_moved_twice or width(extension.from_) != _WIDE // 2:
+        return set()
+    return set(_NARROW) if bounds(extension.from_).low >= 0 else {extension.signedness}
+
+
+def _before_repetition(value: ir.Value) -> ir.Value:
+    while (moved := producer(value, "broadcast", "reshape")) is not None:
+        value = moved.source
+    return value
+
+
+def _narrowed(value: ir.Value) -> ir.Value:
+    """A value of 64 bits, which is extended, in 32 bits."""
+    if (extension := producer(value, "exti")) is not None:
+        return extension.from_
+    type = TileType.get(value.type.shape, ir.IntegerType.get_signless(_WIDE // 2))
+    if (number := splat(value)) is not None:
+        return integer_splat(type, number)
+    moved = producer(value, "broadcast", "reshape")
+    assert moved is not None
+    return build(moved.operation.name, [_narrowed(moved.source)], [type]).result
 
 
 def _negation(op: ir.OpView) -> ir.Value | None:

@@ -326,3 +326,47 @@ def test_extended_multiply_returns_both_halves(element):
         y = np.zeros(256, dtype)
         run(elementwise(body, [(element, LAYOUT)] * 2, (element, LAYOUT)), [a, b, y])
         assert np.array_equal(y, wrapped([2 * value for value in expected], dtype))
+
+
+EXTENDED = [
+    ("arith.extsi", "arith.extsi", "mul.wide.s32"),
+    ("arith.extui", "arith.extui", "mul.wide.u32"),
+    ("arith.extsi", "arith.extui", "mul.lo.s64"),
+]
+
+
+@pytest.mark.parametrize(("left", "right", "instruction"), EXTENDED)
+def test_product_of_extended_numbers_is_one_instruction(left, right, instruction):
+    narrow, own = tile("i32", LAYOUT), tile("i64", LAYOUT)
+    body = f"%a = {left} %x0 : {narrow} to {own}\n%b = {right} %x1 : {narrow} to {own}\n%y = arith.muli %a, %b : {own}"
+    text = elementwise(body, [("i32", LAYOUT)] * 2, ("i64", LAYOUT))
+    a, b, y = integers(np.int32, 41), integers(np.int32, 43), np.zeros(256, np.int64)
+    run(text, [a, b, y])
+    factors = [exact(x if name == "arith.extsi" else unsigned(x)) for x, name in ((a, left), (b, right))]
+    assert np.array_equal(y, wrapped([p * q for p, q in zip(*factors, strict=True)], np.int64))
+    assert set(re.findall(r"mul\S*64|mul.wide\S*", ptx_of(text))) == {instruction}
+
+
+@pytest.mark.parametrize("extension", ["arith.extsi", "arith.extui"])
+@pytest.mark.parametrize("number", [1, 3, 4, -4, 2**31 - 1, 2**31, 2**32 - 1, 2**32, -(2**31), 2**62, -(2**63)])
+def test_product_of_an_extended_number_and_a_constant(extension, number):
+    own = tile("i64", LAYOUT)
+    body = (
+        f"%a = {extension} %x0 : {tile('i32', LAYOUT)} to {own}\n"
+        f"%c = arith.constant dense<{number}> : {own}\n%y = arith.muli %a, %c : {own}"
+    )
+    a, y = integers(np.int32, 47), np.zeros(256, np.int64)
+    run(elementwise(body, [("i32", LAYOUT)], ("i64", LAYOUT)), [a, y])
+    values = exact(a if extension == "arith.extsi" else unsigned(a))
+    assert np.array_equal(y, wrapped([value * number for value in values], np.int64))
+
+
+@pytest.mark.parametrize("number", [1, 2, 8, 12, -8, 2**40, -(2**63)])
+def test_product_of_64_bits_and_a_constant(number):
+    own = tile("i64", LAYOUT)
+    body = f"%c = arith.constant dense<{number}> : {own}\n%y = arith.muli %x0, %c : {own}"
+    a, y = integers(np.int64, 53), np.zeros(256, np.int64)
+    text = elementwise(body, [("i64", LAYOUT)], ("i64", LAYOUT))
+    run(text, [a, y])
+    assert np.array_equal(y, wrapped([value * number for value in exact(a)], np.int64))
+    assert ("mul.lo.s64" in ptx_of(text)) == (number in (12, -8, -(2**63)))

@@ -269,6 +269,56 @@ class TestComparison:
             assert ("cmpi" in names(module)) == (low < bound <= high)
 
 
+WIDE = f"tile<{COUNT}xi64>"
+EXTENSIONS = [
+    ("signed", "signed", 32), ("unsigned", "unsigned", 32), ("signed", "unsigned", 64), ("unsigned", "signed", 64),
+]  # fmt: skip
+NUMBERS = [
+    ("signed", "12345", 32), ("signed", "-1", 32), ("signed", "-2147483648", 32), ("signed", "2147483648", 64),
+    ("unsigned", "12345", 32), ("unsigned", "4294967295", 32), ("unsigned", "-1", 64), ("unsigned", "4294967296", 64),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("sign", ["signed", "unsigned"])
+@pytest.mark.parametrize("predicate", PREDICATES)
+class TestComparisonOfExtensions:
+    """Comparisons in 64 bits of numbers that 32 bits hold are done in 32 bits, and have equal results."""
+
+    def check(self, body: str, predicate: str, sign: str, bits: int) -> None:
+        text = kernel(f"{body} %r = cmpi {predicate} %a, %b, {sign} : {WIDE} -> R", "i32", "i1")
+        module = simplified(text)
+        np.testing.assert_array_equal(stored(module, "i32", "i1"), stored(Module.parse(text), "i32", "i1"))
+        # Bounds decide comparisons of zero extensions with numbers of more bits.
+        assert set(re.findall(r"cmpi .* : tile<\d+xi(\d+)>", module.to_text())) <= {str(bits)}
+
+    @pytest.mark.parametrize(("left", "right", "bits"), EXTENSIONS)
+    def test_two_extensions(self, predicate: str, sign: str, left: str, right: str, bits: int) -> None:
+        body = f"%a = exti %x {left} : T -> {WIDE} %b = exti %y {right} : T -> {WIDE}"
+        self.check(body, predicate, sign, bits)
+
+    def test_extensions_of_a_number_that_is_not_negative(self, predicate: str, sign: str) -> None:
+        extended = f"%a = exti %h unsigned : T -> {WIDE} %b = exti %y signed : T -> {WIDE}"
+        self.check(f"{constant('z', '0', 'i32')} %h = maxi %x, %z signed : T {extended}", predicate, sign, 32)
+
+    @pytest.mark.parametrize(("extension", "number", "bits"), NUMBERS)
+    def test_extension_and_number(self, predicate: str, sign: str, extension: str, number: str, bits: int) -> None:
+        self.check(f"%a = exti %x {extension} : T -> {WIDE} {constant('b', number, 'i64')}", predicate, sign, bits)
+
+    def test_extension_of_a_scalar_that_is_repeated(self, predicate: str, sign: str) -> None:
+        body = f"""%n, %tn = load_ptr_tko weak %px : tile<ptr<i32>> -> tile<i32>, token
+          %w = exti %n signed : tile<i32> -> tile<i64> %v = reshape %w : tile<i64> -> tile<1xi64>
+          %b = broadcast %v : tile<1xi64> -> {WIDE} %a = exti %y signed : T -> {WIDE}"""
+        self.check(body, predicate, sign, 32)
+
+    def test_extension_of_a_tile_that_is_repeated_stays(self, predicate: str, sign: str) -> None:
+        """The repeated tile of 64 bits has other uses, the addresses, and threads may exchange its elements."""
+        body = f"""%h = extract %x[%zero] : T -> tile<2xi32> %w = exti %h signed : tile<2xi32> -> tile<2xi64>
+          %v = reshape %w : tile<2xi64> -> tile<1x2xi64>
+          %pairs = broadcast %v : tile<1x2xi64> -> tile<{COUNT // 2}x2xi64>
+          %b = reshape %pairs : tile<{COUNT // 2}x2xi64> -> {WIDE} %a = exti %y signed : T -> {WIDE}"""
+        self.check("%zero = constant <i32: 0> : tile<i32> " + body, predicate, sign, 64)
+
+
 ONE, MINUS, ZERO, NEGATIVE_ZERO, TWO = "1.0", "-1.0", "0.0", "-0.0", "2.0"
 FLOAT = [
     (NEGATIVE_ZERO, "addf %x, %c", "", []), (NEGATIVE_ZERO, "addf %c, %x", "", []), (ZERO, "subf %x, %c", "", []),
