@@ -224,7 +224,7 @@ def _repeat_words(op: ir.OpView, layouts: Layouts) -> None:
     if op.operation.name != "cuda_tile.broadcast" or not layouts.lack(result := op.operation.results[0]):
         return
     source = op.operation.operands[0]
-    if not layouts.lack(source) and _is__share_of_thread(layouts[source]) and _has_bits_of_each(source, result):
+    if not layouts.lack(source) and _is_spread(layouts[source]) and _has_bits_of_each(source, result):
         layouts.propose(result, interleaved(layouts[source], result.type.shape))
 
 
@@ -235,7 +235,7 @@ def _is_unpacked(tile: ir.Value) -> bool:
     return any(_has_bits_of_each(user.operands[0], user.results[0]) for user in broadcasts)
 
 
-def _is__share_of_thread(layout: LinearLayout) -> bool:
+def _is_spread(layout: LinearLayout) -> bool:
     """Whether each element is in one register of one thread."""
     return all(map(any, layout.register + layout.lane + layout.warp))
 
