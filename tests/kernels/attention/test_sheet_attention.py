@@ -76,10 +76,11 @@ def causal(rows: int, keys: int) -> np.ndarray:
     return np.arange(keys)[None, :] <= np.arange(rows)[:, None]
 
 
-@pytest.mark.parametrize("width", [64, 128])
-def test_bias(width: int, random: np.random.Generator, target: str) -> None:
-    given = heads(random, 2, 256, 256, width)
-    bias = random.standard_normal((2, 256, 256), np.float32).astype(np.float16)
+# Up to three tiles of keys are before the loop.
+@pytest.mark.parametrize(("width", "tiles"), [(64, 1), (64, 6), (128, 2)])
+def test_bias(width: int, tiles: int, random: np.random.Generator, target: str) -> None:
+    given = heads(random, 2, 256, 128 * tiles, width)
+    bias = random.standard_normal((2, 256, 128 * tiles), np.float32).astype(np.float16)
     args = [given.q, given.k, given.v, bias, None, given.scale, 2, width, 128, 128]
     scores = given.scores() + bias.astype(np.float64)
     check("attention_with_bias", (2, 2), given, args, scores, target, 2.0**-21)
