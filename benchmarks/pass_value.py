@@ -277,7 +277,8 @@ def count_instructions(ptx: str) -> int:
 def modelled_cycles(loops: Sequence[LoopCost], iterations: Sequence[float]) -> tuple[float | None, float]:
     """The cycles of the main loop per unit of work, and those of a tile.
 
-    Of loops of one location, as an unrolled one and the one for the rest, the one with the most work counts.
+    Of loops of one location, as an unrolled one and the one for the rest, the one with the most work counts. If any
+    multiplies, the others count as none: without roles, a loop fills a ring before another one.
     """
     outside = sum(loop.cycles.cycles for loop in loops if loop.work.depth < 0)
     around = [loop for loop in loops if loop.work.depth >= 0 and loop.work.has_inner_loops]
@@ -286,7 +287,9 @@ def modelled_cycles(loops: Sequence[LoopCost], iterations: Sequence[float]) -> t
     for loop in loops:
         if loop.work.depth >= 0 and not loop.work.has_inner_loops:
             groups.setdefault(str(loop.work.location), []).append(loop)
-    inner = [(max(group, key=_work_of), min(map(_work_of, group))) for group in groups.values()]
+    multiply = {place: [loop for loop in group if loop.work.multiply_adds] for place, group in groups.items()}
+    counted = [multiply[place] or group for place, group in groups.items()]
+    inner = [(max(group, key=_work_of), min(map(_work_of, group))) for group in counted]
     if not inner:
         return None, outside
     multiplying = [loop for loop, _ in inner if loop.work.multiply_adds]

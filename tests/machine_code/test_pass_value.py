@@ -101,6 +101,11 @@ def test_cycles_of_an_unrolled_loop_are_per_unit_of_work() -> None:
     assert modelled_cycles(loops, ()) == (40 / 32, 100 + 64 * 10)
 
 
+def test_loop_that_only_fills_a_ring_counts_as_none() -> None:
+    loops = [loop(5, 0, line=7, tma_bytes=2), loop(40, 0, line=7, multiply_adds=4)]
+    assert modelled_cycles(loops, ()) == (10, 64 * 40)
+
+
 def test_loops_that_multiply_have_the_iterations_of_the_case() -> None:
     loops = [loop(50, -1), loop(20, 0, line=1, multiply_adds=2), loop(60, 0, line=2, multiply_adds=2)]
     assert modelled_cycles(loops, (3, 1)) == ((3 * 10 + 30) / 4, 50 + 3 * 20 + 60)
