@@ -47,7 +47,7 @@ shapes = pytest.mark.parametrize("shape", SHAPES, ids=str)
 
 def arguments(shape: tuple[int, int]) -> list:
     x = np.random.default_rng(0).integers(-15, 16, (3 * shape[0], shape[1])).astype(np.float16)
-    return [x, np.zeros_like(x), *shape]
+    return [x, np.zeros(x.shape, np.float32), *shape]
 
 
 @pytest.mark.parametrize("target", TARGETS)

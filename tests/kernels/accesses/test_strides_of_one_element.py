@@ -108,22 +108,22 @@ VECTORS_BESIDE_ONE_ELEMENT = f"""
     %k = store_view_tko weak %y, %v[%z, %z, %z] : tile<64x32x2xf32>, {LAST_OF_ONE_VIEW}, tile<i32> -> token"""
 
 NO_TMA = "optimization_hints = <sm_100 = {allow_tma = false}, sm_90 = {allow_tma = false}>"
-COLUMNS = "tensor_view<?x64xf32, strides=[?,1]>"
-COLUMNS_VIEW = f"partition_view<tile=(64x2), {COLUMNS}, dim_map=[1, 0]>"
+COLUMNS = "tensor_view<?x512xf32, strides=[?,1]>"
+COLUMNS_VIEW = f"partition_view<tile=(512x2), {COLUMNS}, dim_map=[1, 0]>"
 # The stride of the rows is the constant 1; rows are the last dimension of the tile.
 VECTORS_BESIDE_AN_ASSUMED_STRIDE = f"""
     %one = constant <i32: 1> : tile<i32>
     %n1 = assume bounded<0, ?>, %n : tile<i32>
     %s1 = assume div_by<4>, %one : tile<i32>
-    %t = make_tensor_view %p, shape = [%n1, 64], strides = [%s1, 1] : tile<i32> -> {COLUMNS}
+    %t = make_tensor_view %p, shape = [%n1, 512], strides = [%s1, 1] : tile<i32> -> {COLUMNS}
     %v = make_partition_view %t : {COLUMNS_VIEW}
-    %x, %k0 = load_view_tko weak %v[%z, %z] : {COLUMNS_VIEW}, tile<i32> -> tile<64x2xf32>, token
-    %y = addf %x, %x rounding<nearest_even> : tile<64x2xf32>
-    %k = store_view_tko weak %y, %v[%z, %z] {NO_TMA} : tile<64x2xf32>, {COLUMNS_VIEW}, tile<i32> -> token"""
+    %x, %k0 = load_view_tko weak %v[%z, %z] : {COLUMNS_VIEW}, tile<i32> -> tile<512x2xf32>, token
+    %y = addf %x, %x rounding<nearest_even> : tile<512x2xf32>
+    %k = store_view_tko weak %y, %v[%z, %z] {NO_TMA} : tile<512x2xf32>, {COLUMNS_VIEW}, tile<i32> -> token"""
 
 VECTORS = {
     "the last dimension has one element": (VECTORS_BESIDE_ONE_ELEMENT, 64 * 30, "v2.f32"),
-    "assumed stride": (VECTORS_BESIDE_AN_ASSUMED_STRIDE, 64, "v4.f32"),
+    "assumed stride": (VECTORS_BESIDE_AN_ASSUMED_STRIDE, 512, "v4.f32"),
 }
 
 

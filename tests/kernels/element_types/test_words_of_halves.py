@@ -80,12 +80,12 @@ def test_interleaved_halves(target: str) -> None:
 
 
 def test_instructions_have_two_elements() -> None:
-    """A thread with 32 elements of one row has a product, and shifts the bits, of two at once."""
+    """A thread with 16 elements of one row has a product, and shifts the bits, of two at once."""
     args = (np.zeros((32, COUNT // 32), np.uint8), np.zeros((32, COUNT // 16), ml_dtypes.bfloat16))
     signature = Signature.from_arguments(interleaved, args)
     ptx = ct.compile(interleaved, target="sm_100a", signature=signature, stop="ptx").ptx
-    assert re.findall(r"mul\.rn\.bf16\S*", ptx) == ["mul.rn.bf16x2"] * 16
-    assert len(re.findall(r"shl\.b32 .*, 12;", ptx)) == 16
+    assert re.findall(r"mul\.rn\.bf16\S*", ptx) == ["mul.rn.bf16x2"] * 8
+    assert len(re.findall(r"shl\.b32 .*, 12;", ptx)) == 8
 
 
 @ct.kernel

@@ -11,12 +11,12 @@ import tilec
 from tilec.driver.stages import compile
 from tilec.text_input.module import Module
 
-BLOCK, BLOCKS = 256, 3
+BLOCK, BLOCKS = 2048, 3
 DTYPES = {"f32": np.float32, "f16": np.float16, "i8": np.int8, "f64": np.float64, "i32": np.int32}
 
 
 def kernel(element: str, alignment: int, mask: str = "", order: str = "weak", step: int = 1) -> str:
-    """A copy of blocks of 256 elements; `mask` is an assumption about the number of elements."""
+    """A copy of blocks, with some vectors for each thread; `mask` is an assumption about the number of elements."""
     pointers, lanes = f"tile<{BLOCK}xptr<{element}>>", f"tile<{BLOCK}xi32>"
     masked = f", tile<{BLOCK}xi1>" if mask else ""
     return f"""cuda_tile.module @m {{ entry @k(%pp: tile<ptr<{element}>>, %oo: tile<ptr<{element}>>, %nn: tile<i32>) {{
@@ -94,29 +94,29 @@ def test_strided_elements_are_not_vectors() -> None:
 def test_assumed_groups_of_pointers_are_vectors() -> None:
     """A gather whose indices are consecutive in groups of four, by assumption."""
     text = """cuda_tile.module @m { entry @k(%p: tile<ptr<f32>>, %j: tile<ptr<i32>>, %o: tile<ptr<f32>>) {
-      %l = iota : tile<128xi32> %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
-      %pw = broadcast %p1 : tile<1xptr<f32>> -> tile<128xptr<f32>>
+      %l = iota : tile<512xi32> %p1 = reshape %p : tile<ptr<f32>> -> tile<1xptr<f32>>
+      %pw = broadcast %p1 : tile<1xptr<f32>> -> tile<512xptr<f32>>
       %j1 = reshape %j : tile<ptr<i32>> -> tile<1xptr<i32>>
-      %jw = broadcast %j1 : tile<1xptr<i32>> -> tile<128xptr<i32>>
-      %jq = offset %jw, %l : tile<128xptr<i32>>, tile<128xi32> -> tile<128xptr<i32>>
-      %i, %t = load_ptr_tko weak %jq : tile<128xptr<i32>> -> tile<128xi32>, token
-      %q = offset %pw, %i : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
+      %jw = broadcast %j1 : tile<1xptr<i32>> -> tile<512xptr<i32>>
+      %jq = offset %jw, %l : tile<512xptr<i32>>, tile<512xi32> -> tile<512xptr<i32>>
+      %i, %t = load_ptr_tko weak %jq : tile<512xptr<i32>> -> tile<512xi32>, token
+      %q = offset %pw, %i : tile<512xptr<f32>>, tile<512xi32> -> tile<512xptr<f32>>
       ASSUMPTION
-      %v, %u = load_ptr_tko weak %r : tile<128xptr<f32>> -> tile<128xf32>, token
+      %v, %u = load_ptr_tko weak %r : tile<512xptr<f32>> -> tile<512xf32>, token
       %o1 = reshape %o : tile<ptr<f32>> -> tile<1xptr<f32>>
-      %ow = broadcast %o1 : tile<1xptr<f32>> -> tile<128xptr<f32>>
-      %oq = offset %ow, %l : tile<128xptr<f32>>, tile<128xi32> -> tile<128xptr<f32>>
-      %w = store_ptr_tko weak %oq, %v : tile<128xptr<f32>>, tile<128xf32> -> token
+      %ow = broadcast %o1 : tile<1xptr<f32>> -> tile<512xptr<f32>>
+      %oq = offset %ow, %l : tile<512xptr<f32>>, tile<512xi32> -> tile<512xptr<f32>>
+      %w = store_ptr_tko weak %oq, %v : tile<512xptr<f32>>, tile<512xf32> -> token
     } }"""
-    assumption = "%r = assume div_by<16, every 4 along 0>, %q : tile<128xptr<f32>>"
+    assumption = "%r = assume div_by<16, every 4 along 0>, %q : tile<512xptr<f32>>"
     assumed = text.replace("ASSUMPTION", assumption)
     assert "ld.global.v4.f32" in accesses(assumed)
     assert "ld.global.v4.f32" not in accesses(text.replace("ASSUMPTION", "").replace("weak %r", "weak %q"))
-    source, result = np.arange(512, dtype=np.float32), np.zeros(128, np.float32)
-    order = np.random.default_rng(0).permutation(128)[:32]
+    source, result = np.arange(2048, dtype=np.float32), np.zeros(512, np.float32)
+    order = np.random.default_rng(0).permutation(512)[:128]
     index = (4 * order[:, None] + np.arange(4)).reshape(-1).astype(np.int32)
-    aligned = np.zeros(520, np.float32)
-    aligned = aligned[(-aligned.ctypes.data % 16) // 4 :][:512]
+    aligned = np.zeros(2056, np.float32)
+    aligned = aligned[(-aligned.ctypes.data % 16) // 4 :][:2048]
     aligned[:] = source
     compiled = compile(Module.parse(assumed), target="sm_90a", stop="ptx")
     tilec.run(compiled, (1, 1, 1), [aligned, index, result], backend="simulate")

@@ -22,8 +22,8 @@ entry @k(%p: tile<ptr<f16>>, %i: tile<i32>, %j: tile<i32>, %m: tile<i32>) {
 // CHECK:      [[BELOW:%.*]] = cmpi less_than %arg1, [[LIMIT]], unsigned
 // CHECK:      [[TILE:%.*]] = select [[BELOW]], %arg1, [[LIMIT]]
 // CHECK:      muli [[TILE]], %cst_16_i32
-// CHECK:      [[TILES:%.*]] = constant <i64: 4> : tile<i64>
-// CHECK:      cmpi less_than %{{.*}}, [[TILES]], unsigned : tile<i64> -> tile<i1>
+// CHECK:      [[TILES:%.*]] = constant <i32: 4> : tile<i32>
+// CHECK:      cmpi less_than %{{.*}}, [[TILES]], unsigned : tile<i32> -> tile<i1>
 // CHECK:      load_view_tko weak %{{.*}}[%{{.*}}, %{{.*}}] : gather_scatter_view
 // A loop over the two tiles of channels stays inside.
 // CHECK:      for
