@@ -193,10 +193,7 @@ class LoopReader:
             distance = 0 if count > 0 else 1
             if self.issued and count + distance * len(self.issued) > 0:
                 source = self.issued[count - 1 + distance * len(self.issued)]
-                iterations = distance + node.ahead - source.ahead
-                # A multiply of a later iteration that is issued before is complete before, in the order of the unit.
-                if iterations >= 0:
-                    self.graph.add_link(Link(source, node, iterations))
+                self.graph.add_link(Link(source, node, distance + node.ahead - source.ahead))
 
     def _extends(self, run: Node, op: ir.Operation) -> bool:
         is_behind = run is self.last and _is_overlapped(op) and iterations_ahead(op) == run.ahead

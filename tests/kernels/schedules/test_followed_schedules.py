@@ -165,15 +165,6 @@ def test_a_role_without_registers_for_its_new_order_keeps_its_own() -> None:
     assert ahead["compute"] == 2 and ahead["compute1"] == 0
 
 
-def test_scores_two_iterations_ahead_of_their_products() -> None:
-    """Attention with a bias on sm_90a: wgmma that is issued before is complete before; else 2368 clocks."""
-    q, bias = np.zeros((1, 2, 384, 64), np.float16), np.zeros((2, 384, 384), np.float16)
-    args = (q, q, q, bias, q, 0.125, 2, 64, 128, 128)
-    (report,) = reports(kernels_of("attention").attention_with_bias, args, "sm_90a")
-    assert report.attained is not None and report.attained < 1900
-    assert max(report.loop.ahead) == 2
-
-
 # ---- what stays
 
 
