@@ -28,7 +28,15 @@ from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.narrow_accumulators import is_narrow
 from tilec.lowering.gpu.ir.enclosing import LOOPS, numbers_of, path_to
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
-from tilec.lowering.gpu.ir.slots import GET, handed_place, is_constant, load_or_constant, step_of_buffer, use_place
+from tilec.lowering.gpu.ir.slots import (
+    GET,
+    handed_place,
+    is_constant,
+    is_place,
+    load_or_constant,
+    step_of_buffer,
+    use_place,
+)
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import memory_plan, tensor_layout
 
@@ -69,7 +77,8 @@ def divide_loads(kernel: KernelOp, context: Context) -> None:
         type = load.buffer.type
         if read is not None and not type.is_transposed and not (kernel.ctas > 1 and is_narrow(type)):
             is_filled = _is_stored(read.tile) or any(_may_follow(fill, load.operation) for fill in fills)
-            _divide(read, kernel.warps, is_short, is_filled=is_filled)
+            is_written = any(_is_written(load, fill) for fill in fills)
+            _divide(read, kernel.warps, is_short, is_filled=is_filled, is_written=is_written)
 
 
 # ---- branches
@@ -135,7 +144,13 @@ def _may_follow(op: ir.Operation, other: ir.Operation) -> bool:
     return path[number].block == others[number].block and not path[number].is_before_in_block(others[number])
 
 
-def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, is_filled: bool) -> None:
+def _is_written(load: ir.OpView, fill: ir.Operation) -> bool:
+    """Whether threads may store in the place of a load before it: between both, a loop may have no iteration."""
+    place = handed_place(load.buffer)
+    return place is not None and is_place(fill.opview.buffer, place) and _may_follow(load.operation, fill)
+
+
+def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, is_filled: bool, is_written: bool) -> None:
     converted = [user for user in users_of(read.tile) if user.name == ConvertLayoutOp.OPERATION_NAME]
     users = [user for user in users_of(read.tile) if user not in converted]
     pieces = [user.opview for user in (*users, *(user for op in converted for user in users_of(op.result)))]
@@ -146,16 +161,24 @@ def _divide(read: _Read, warps: int, is_short: Callable[[], bool], *, is_filled:
     # Columns of a whole tile may be those of other warps, which get them through shared memory.
     if not is_late and not converted:
         return
+    if not is_late and is_written:
+        # Without a barrier a warp may read only columns that it has written itself.
+        _insert_barrier(read)
     for piece in pieces:
         with ir.InsertionPoint(piece.operation if is_late else read.outermost), piece.location:
             piece.result.replace_all_uses_with(_columns(read, piece, warps))
         piece.operation.erase()
     if not is_late and is_filled:
         # Without a barrier a warp may write only columns that it has read itself.
-        with ir.InsertionPoint(read.outermost), read.outermost.location:
-            set_compute_role(emitter.gpu(BarrierOp, [], [], tensor=True).operation, compute_role(read.load.operation))
+        _insert_barrier(read)
     for op in (*converted, read.outermost):
         op.erase()
+
+
+def _insert_barrier(read: _Read) -> None:
+    """Inserts a barrier of the threads of tensor memory before a read."""
+    with ir.InsertionPoint(read.outermost), read.outermost.location:
+        set_compute_role(emitter.gpu(BarrierOp, [], [], tensor=True).operation, compute_role(read.load.operation))
 
 
 def _is_columns(op: ir.OpView, warps: int) -> bool:
