@@ -100,9 +100,7 @@ def is_mask_comparison(op: ir.Operation) -> bool:
 def only_chooses(mask: ir.Value, select: str, parts_of_masks: Collection[str]) -> bool:
     """Whether all uses of a mask, also as a part of another one, are conditions of operations named `select`."""
     return all(
-        use.owner.operation.name in parts_of_masks
-        or use.owner.operation.name == select
-        and use.operand_number == 0
+        use.owner.operation.name in parts_of_masks or use.owner.operation.name == select and use.operand_number == 0
         for part in reached(
             mask, lambda part: [user.results[0] for user in users_of(part) if user.name in parts_of_masks]
         )

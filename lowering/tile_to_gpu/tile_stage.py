@@ -23,11 +23,7 @@ from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.narrow_multiplies import fit_narrow_multiplies
 from tilec.lowering.plan.operand_sides import exchange_sides
 from tilec.lowering.plan.result_stores import has_places, place_results
-from tilec.lowering.plan.scaled_multiplies import (
-    compute_scaled_in_turn,
-    fit_scaled_multiplies,
-    fits_scaled_multiplies,
-)
+from tilec.lowering.plan.scaled_multiplies import compute_scaled_in_turn, fit_scaled_multiplies, fits_scaled_multiplies
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target

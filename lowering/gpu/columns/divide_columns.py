@@ -24,13 +24,7 @@ from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTe
 from tilec.dialect.tile_gpu.operations.shape import CatOp
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.columns.column_parts import (
-    WARPS,
-    has_column_parts,
-    part_of,
-    part_type,
-    repeats_columns,
-)
+from tilec.lowering.gpu.columns.column_parts import WARPS, has_column_parts, part_of, part_type, repeats_columns
 from tilec.lowering.gpu.columns.divided_loads import divide_loads
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.operation_work import multiply_of, work_of

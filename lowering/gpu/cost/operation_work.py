@@ -22,12 +22,7 @@ from tilec.dialect.tile_gpu.operations.memory import (
 )
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp, ScanOp
 from tilec.dialect.tile_gpu.operations.scaled import Tcgen05MmaScaledOp
-from tilec.dialect.tile_gpu.operations.shape import (
-    CatOp,
-    ConvertLayoutOp,
-    ExtractOp,
-    InsertOp,
-)
+from tilec.dialect.tile_gpu.operations.shape import CatOp, ConvertLayoutOp, ExtractOp, InsertOp
 from tilec.dialect.tile_gpu.operations.shifted_rows import LANE_GROUPS, LHS_ROWS, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp
 from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp
 from tilec.dialect.tile_gpu.operations.tma import TmaGatherOp, TmaLoadOp, TmaPrefetchOp, TmaStoreOp, loaded_parts

@@ -44,13 +44,7 @@ from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import (
-    GAIN,
-    SteadyState,
-    reordered,
-    role_numbers,
-    steady_state_of,
-)
+from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, reordered, role_numbers, steady_state_of
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name

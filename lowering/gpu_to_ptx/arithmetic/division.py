@@ -10,14 +10,7 @@ from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.arith import each_integer
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_divided
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
-from tilec.lowering.gpu_to_ptx.registers.elementwise import (
-    Column,
-    each,
-    each_distinct,
-    in_pairs,
-    instruction,
-    reduced,
-)
+from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_pairs, instruction, reduced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, is_rounded_to_f16
 

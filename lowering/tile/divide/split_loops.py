@@ -21,16 +21,7 @@ from tilec.lowering.tile.analysis.condition import integer, widened
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
-from tilec.lowering.tile.analysis.tile_operations import (
-    FOR,
-    IF,
-    LOOPS,
-    MULTIPLIES,
-    YIELD,
-    is_tile,
-    producer,
-    yields,
-)
+from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, is_tile, producer, yields
 from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoist, split_point
 from tilec.lowering.tile.divide.whole_masks import add_optional_conditions, remove_optional_conditions, wanted
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable

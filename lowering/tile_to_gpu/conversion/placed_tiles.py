@@ -44,12 +44,7 @@ from tilec.lowering.tile_to_gpu.conversion.declared_map import (
     row_end,
     starts_inside,
 )
-from tilec.lowering.tile_to_gpu.conversion.im2col_position import (
-    row_offsets,
-    run_rows,
-    start_coordinates,
-    tap_offsets,
-)
+from tilec.lowering.tile_to_gpu.conversion.im2col_position import row_offsets, run_rows, start_coordinates, tap_offsets
 from tilec.lowering.tile_to_gpu.conversion.stationary_rows import stationary_tile
 
 
