@@ -59,7 +59,7 @@ def ordered_plan(layout: LinearLayout, dimension: int) -> ReductionPlan:
     bases = layout.register + layout.lane + layout.warp
     order = tuple(
         sum(1 << at for at, basis in enumerate(bases) if basis[dimension] >> bit & 1)
-        for bit in range(_position_bits(layout, dimension))
+        for bit in range(layout.shape[dimension].bit_length() - 1)
     )
     return _plan(layout, dimension, repeats, _siblings(layout, dimension), order)
 
@@ -79,10 +79,6 @@ def in_order(layout: LinearLayout, dimension: int) -> LinearLayout:
         return tuple((*basis[:dimension], next(numbers) >> len(repeats), *basis[dimension + 1 :]) for basis in bases)
 
     return LinearLayout(moved(layout.register), moved(layout.lane), moved(layout.warp), layout.shape)
-
-
-def _position_bits(layout: LinearLayout, dimension: int) -> int:
-    return layout.shape[dimension].bit_length() - 1
 
 
 def _siblings(layout: LinearLayout, dimension: int) -> tuple[int, ...]:

@@ -81,7 +81,7 @@ def _assigned(
     _propagate(operations, layouts)
     for value in _tiles(operations):
         if value not in layouts:
-            layouts.propose(value, _default(value, warps))
+            layouts.propose(value, blocked(value.type.shape, warps, vector=_widest_vector(value)))
             _propagate(operations, layouts)
     return layouts
 
@@ -111,10 +111,6 @@ def _tiles(operations: list[ir.OpView]) -> list[ir.Value]:
             for block in region.blocks:
                 found += [value for value in block.arguments if is_tile(value)]
     return found
-
-
-def _default(value: ir.Value, warps: int) -> LinearLayout:
-    return blocked(value.type.shape, warps, vector=_widest_vector(value))
 
 
 def _widest_vector(tile: ir.Value) -> int:

@@ -19,7 +19,7 @@ def fit_narrow_multiplies(module: ir.Module, target: Target, remarks: list[Remar
         narrow = list(dict.fromkeys(spell(tile.type.element) for tile in (op.lhs, op.rhs) if is_widened(tile)))
         # Block scaling that the target lacks is expanded to multiplies of f16. With tensor memory the plan decides for
         # each operand whether TMA unpacks it or threads convert it.
-        if not narrow or not _has_short_sums(target):
+        if not narrow or not UNITS[target.matrix_units[0]].short_sums:
             continue
         location = source_location(op.operation.location)
         if not op.fast_acc:
@@ -38,7 +38,3 @@ def fit_narrow_multiplies(module: ir.Module, target: Target, remarks: list[Remar
             widen(op)
         found.setdefault(Remark("matrix-unit", message, location, loss))
     remarks += found
-
-
-def _has_short_sums(target: Target) -> bool:
-    return bool(UNITS[target.matrix_units[0]].short_sums)

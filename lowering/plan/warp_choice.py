@@ -244,7 +244,7 @@ def _peak(
 
     def sources(value: ir.Value) -> Sequence[ir.Value] | None:
         found = _sources(value)
-        if found is None and value in converted and _is_of_integers(value):
+        if found is None and value in converted and isinstance(value.type.element, ir.IntegerType):
             # Integers that become floats are bits of the loaded words (gpu_to_ptx/arithmetic/bit_fields.py).
             found = operands_behind(value) or None
         # Columns that are read from tensor memory have registers of their own.
@@ -278,10 +278,6 @@ def _registers_of(value: ir.Value, plan: MatrixPlan, threads: int) -> int:
     # Sums of few products are beside those to which they are added.
     copies = 2 if multiply is not None and multiply.promotes else 1
     return copies * -(-math.prod(type.shape) // threads) * _registers(type.element)
-
-
-def _is_of_integers(value: ir.Value) -> bool:
-    return isinstance(value.type.element, ir.IntegerType)
 
 
 def _packed_registers(value: ir.Value, warps: int) -> int:

@@ -141,7 +141,7 @@ def _global_bytes(moved: float) -> Step:
 
 def _global_access(op: ir.OpView, _device: Device) -> Step:
     """Accesses, their addresses and the comparisons with the extents."""
-    tile = _tile_type(op)
+    tile = op.operation.results[0].type if op.operation.results else op.value.type
     vector = ir.IntegerAttr(op.attributes["vector"]).value if "vector" in op.attributes else 1
     accesses = prod(tile.shape) / vector
     return _global_bytes(tile_bytes(tile)) + Step(alu=2 * accesses, other_instructions=accesses / _LANES)
@@ -152,11 +152,6 @@ def _copy(op: ir.OpView, device: Device) -> Step:
     moved, copies = tile_bytes(op.buffer.type), prod(op.buffer.type.shape) / op.vector
     shared = device.shared_write_share * moved
     return _global_bytes(moved) + Step(shared_bytes=shared, alu=3 * copies, other_instructions=copies / _LANES)
-
-
-def _tile_type(op: ir.OpView) -> ir.RankedTensorType:
-    """The type of the tile that is loaded or stored."""
-    return op.operation.results[0].type if op.operation.results else op.value.type
 
 
 def _shared_access(op: ir.OpView, _device: Device) -> Step:

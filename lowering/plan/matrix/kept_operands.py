@@ -242,6 +242,11 @@ def _layout(value: ir.Value, warps: int) -> TensorLayout | None:
     """The layout of an operand in tensor memory; None if threads cannot store it."""
     type = value.type
     lanes = TENSOR_LANES if type.shape[0] % TENSOR_LANES == 0 else type.shape[0]
+    return stored_layout(type, lanes, warps)
+
+
+def stored_layout(type: TileType, lanes: int, warps: int) -> TensorLayout | None:
+    """The layout of an operand in these lanes of tensor memory; None if threads cannot store it."""
     layout = TensorLayout(tuple(type.shape), element_bytes(type.element), lanes, packed=True)
     try:
         layout.registers(warps)

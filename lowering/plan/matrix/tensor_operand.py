@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.layout.tensor_layout import CELL_BYTES, TensorLayout
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.plan.matrix.accumulator import Accumulator
-from tilec.lowering.plan.matrix.kept_operands import keep_operands
+from tilec.lowering.plan.matrix.kept_operands import keep_operands, stored_layout
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply, Operand
 from tilec.lowering.plan.matrix.operand_source import sums_behind
@@ -120,9 +120,4 @@ def _layout(multiply: Multiply, warps: int) -> TensorLayout | None:
     if per_byte(type.element) != 1 or is_widened(lhs.value) or not is_of_sums:
         return None
     lanes = 64 if type.shape[0] == 64 else 128
-    layout = TensorLayout(tuple(type.shape), element_bytes(type.element), lanes, packed=True)
-    try:
-        layout.registers(warps)
-    except ValueError:
-        return None
-    return layout
+    return stored_layout(type, lanes, warps)

@@ -27,7 +27,8 @@ class Acquires:
     """The acquires of an entry that weak accesses have to follow."""
 
     def __init__(self, entry: ir.Operation) -> None:
-        reads = [op for op in map(_view, operations_inside(entry)) if _order(op) != _WEAK and is_read(op.operation)]
+        views = (op.opview for op in operations_inside(entry))
+        reads = [op for op in views if _order(op) != _WEAK and is_read(op.operation)]
         # Each read that could show a release orders accesses as far as this scope.
         scopes = [_scope(op) if _order(op) in ACQUIRING else -1 for op in reads]
         self._scope = min(scopes, default=len(_SCOPES))
@@ -47,10 +48,6 @@ def is_read(op: ir.Operation) -> bool:
 def _is_used(value: ir.Value) -> bool:
     users = (use.owner for use in value.uses)
     return any(op.operation.name not in _FORWARDS or any(map(_is_used, op.operation.results)) for op in users)
-
-
-def _view(op: ir.Operation) -> ir.OpView:
-    return op.opview
 
 
 def _order(op: ir.OpView) -> str:

@@ -115,7 +115,7 @@ def _directly_inside(loop: ir.OpView, depends: set[ir.Value]) -> tuple[ir.OpView
     for op in operations:
         if op == inner[0]:
             continue
-        if not all(_is_scalar(value) for value in (*op.operands, *op.results)):
+        if not all(getattr(value.type, "shape", None) == () for value in (*op.operands, *op.results)):
             return None
         if any(value in depends for value in op.operands):
             varying.append(op)
@@ -127,10 +127,6 @@ def _directly_inside(loop: ir.OpView, depends: set[ir.Value]) -> tuple[ir.OpView
     if list(found.initValues) != carried or passed != list(inner[0].results):
         return None
     return found, varying
-
-
-def _is_scalar(value: ir.Value) -> bool:
-    return getattr(value.type, "shape", None) == ()
 
 
 def _only_adds(loop: ir.OpView) -> bool:

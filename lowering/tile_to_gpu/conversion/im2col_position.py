@@ -6,7 +6,8 @@ They are computed directly after the definition of that number, so outside of th
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+import operator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import reduce
@@ -290,55 +291,39 @@ def _scalar_value(value: _Scalar, width: int) -> ir.Value:
     return emitter.cast_integer(value, width)
 
 
-def _width(*values: _Scalar) -> int:
-    return max(value.type.width for value in values if not isinstance(value, int))
-
-
-def _binary(name: str, left: _Scalar, right: _Scalar) -> ir.Value:
-    width = _width(left, right)
+def _computed(name: str, fold: Callable[[int, int], int], left: _Scalar, right: _Scalar) -> _Scalar:
+    """The result of an operation of arith, in the width of the wider operand; `fold` computes that of numbers."""
+    if isinstance(left, int) and isinstance(right, int):
+        return fold(left, right)
+    width = max(value.type.width for value in (left, right) if not isinstance(value, int))
     return emitter.binary(name, _scalar_value(left, width), _scalar_value(right, width))
 
 
 def _added(left: _Scalar, right: _Scalar) -> _Scalar:
-    """left + right."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left + right
-    return left if right == 0 else _binary("arith.addi", left, right)
+    return left if right == 0 else _computed("arith.addi", operator.add, left, right)
 
 
 def _multiplied(left: _Scalar, right: _Scalar) -> _Scalar:
-    """left * right."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left * right
     if 1 in (left, right):
         return right if left == 1 else left
-    return _binary("arith.muli", left, right)
+    return _computed("arith.muli", operator.mul, left, right)
 
 
 def _product(factors: Sequence[_Scalar]) -> _Scalar:
-    """The product of all factors; 1 of none."""
     return reduce(_multiplied, factors, 1)
 
 
 def _divided(left: _Scalar, right: _Scalar) -> _Scalar:
     """left / right, rounded down."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left // right
-    return left if right == 1 else _binary("arith.divui", left, right)
+    return left if right == 1 else _computed("arith.divui", operator.floordiv, left, right)
 
 
 def _ceildiv(left: _Scalar, right: int) -> _Scalar:
-    """left / right, rounded up."""
-    if isinstance(left, int):
-        return -(-left // right)
-    return left if right == 1 else _binary("arith.ceildivui", left, right)
+    return left if right == 1 else _computed("arith.ceildivui", lambda left, right: -(-left // right), left, right)
 
 
 def _remainder(left: _Scalar, right: _Scalar) -> _Scalar:
-    """left % right."""
-    if isinstance(left, int) and isinstance(right, int):
-        return left % right
-    return 0 if right == 1 else _binary("arith.remui", left, right)
+    return 0 if right == 1 else _computed("arith.remui", operator.mod, left, right)
 
 
 def _at_least(value: _Scalar, least: int) -> _Scalar:
