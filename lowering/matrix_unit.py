@@ -263,11 +263,7 @@ _WGMMA = MatrixUnit(
     lhs_layout=lambda shape, warps, element: wgmma_operand(shape, warps, element_type(element).storage_bytes),
 )
 _WGMMA_SPARSE = replace(
-    _WGMMA,
-    name="sparse wgmma",
-    refusal=_sparse_wgmma_refusal,
-    lhs_layout=None,
-    metadata_layout=wgmma_metadata,
+    _WGMMA, name="sparse wgmma", refusal=_sparse_wgmma_refusal, lhs_layout=None, metadata_layout=wgmma_metadata
 )
 _MMA_SYNC = MatrixUnit(
     "mma.sync",

@@ -134,7 +134,6 @@ def _separates(layout: LinearLayout, bit: int) -> bool:
 
 
 def _parts(layout: LinearLayout, cut: Sequence[int]) -> list[list[int]]:
-    """The registers of each part."""
     parts: list[list[int]] = [[] for _ in range(1 << len(cut))]
     for register, image in enumerate(layout.register_images):
         parts[_gather(image, cut)].append(register)

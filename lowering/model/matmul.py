@@ -236,13 +236,7 @@ class PairTimes:
 def pair_times(tile: tuple[int, int, int], element_bits: int, target: Target, device: Device) -> PairTimes:
     """The times with tiles of `tile` rows, columns and elements along K per step, of all blocks that compute a tile."""
     block = Matmul(
-        device=device.name,
-        rows=_EXTENT,
-        columns=_EXTENT,
-        depth=_EXTENT,
-        tile=tile,
-        stages=1,
-        element_bits=element_bits,
+        device=device.name, rows=_EXTENT, columns=_EXTENT, depth=_EXTENT, tile=tile, stages=1, element_bits=element_bits
     )
     block, pair = (_with_ring(each, target) for each in (block, replace(block, pair=True)))
     return PairTimes(predict_matmul(block).microseconds, predict_matmul(pair).microseconds)

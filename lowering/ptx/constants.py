@@ -81,7 +81,6 @@ def _are_apart(program: Program, numbers: list[int], reached: dict[int, set[int]
 
 
 def _reached(program: Program, start: int, reached: dict[int, set[int]]) -> set[int]:
-    """The blocks that follow a block."""
     if start not in reached:
         found, waiting = set[int](), [start]
         while waiting:

@@ -37,7 +37,6 @@ def emit(module: ir.Module) -> str:
 
 
 def _texts(operations: list[ir.Operation], name: str) -> list[str]:
-    """The texts of the declarations of one kind, in order."""
     return [operation.attributes["text"].value for operation in operations if operation.name == name]
 
 

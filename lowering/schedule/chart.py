@@ -69,7 +69,6 @@ def rows(problem: Problem, schedule: Schedule) -> Iterator[Row]:
 
 
 def _cells(interval: int, spans: list[tuple[int, int, int]]) -> str:
-    """The symbols of one row."""
     cells = []
     for column in range(WIDTH):
         first, last = column * interval / WIDTH, (column + 1) * interval / WIDTH

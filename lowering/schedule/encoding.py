@@ -157,7 +157,6 @@ class Encoding:
             self.model.add_no_overlap(intervals)
 
     def _is_absent(self, number: int, role: int) -> bool:
-        """Whether an operation is known not to have a role."""
         return self.roles is not None and self.roles[number] != role
 
     # Buffers.

@@ -70,7 +70,6 @@ class Problem:
 
 
 def _validate(problem: Problem) -> None:
-    """Raises ProblemError for an inconsistent problem."""
     if not problem.operations:
         raise ProblemError(f"problem '{problem.name}': expected at least one operation")
     _unique("operation", (operation.name for operation in problem.operations))

@@ -266,11 +266,7 @@ class _Execution:
 
 
 def steady_state(
-    problem: Problem,
-    roles: tuple[int, ...],
-    ahead: Sequence[int],
-    slots: Sequence[int],
-    iterations: int = ITERATIONS,
+    problem: Problem, roles: tuple[int, ...], ahead: Sequence[int], slots: Sequence[int], iterations: int = ITERATIONS
 ) -> Schedule | None:
     """The steady state of a loop whose roles have program order, with rings of `slots` slots; None if it has none.
 

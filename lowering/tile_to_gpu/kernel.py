@@ -136,7 +136,6 @@ def _fits(candidate: Candidate) -> bool:
 
 
 def _counted(candidate: Candidate, options: CompileOptions, count_columns: CountColumns) -> Candidate:
-    """The candidate with the columns that it needs."""
     plan = candidate.plan
     # Upstream's passes may abort the process on an invalid module.
     candidate.module.operation.verify()

@@ -68,10 +68,7 @@ from tilec.lowering.gpu.memory.staging import is_staged, make_staging_buffers
 _WAIT = WgmmaWaitOp.OPERATION_NAME
 _ROWS, _SHIFT = PlaceRowsOp.OPERATION_NAME, ShiftRowsOp.OPERATION_NAME
 # The copies of tiles from shared to tensor memory, in the same slot.
-_COPIES = {
-    PlaceScalesOp.OPERATION_NAME: Tcgen05CopyScalesOp.OPERATION_NAME,
-    _ROWS: Tcgen05CopyRowsOp.OPERATION_NAME,
-}
+_COPIES = {PlaceScalesOp.OPERATION_NAME: Tcgen05CopyScalesOp.OPERATION_NAME, _ROWS: Tcgen05CopyRowsOp.OPERATION_NAME}
 _CLAIM = ClaimBlockOp.OPERATION_NAME
 _LOADS = {
     LoadTileOp.OPERATION_NAME: TmaLoadOp.OPERATION_NAME,

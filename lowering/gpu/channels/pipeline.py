@@ -229,11 +229,7 @@ class _RingSlots:
 
 
 def _ring_slots(
-    kernel: KernelOp,
-    groups: Iterable[Sequence[MakeChannelOp]],
-    plan: SharedPlan,
-    target: Target,
-    stages: int | None,
+    kernel: KernelOp, groups: Iterable[Sequence[MakeChannelOp]], plan: SharedPlan, target: Target, stages: int | None
 ) -> list[_RingSlots]:
     """The slots of each group of rings, which have few slots in the plan; `stages` replaces the slots wanted.
 

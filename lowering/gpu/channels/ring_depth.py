@@ -140,7 +140,6 @@ class LoopCycles:
         return 1 + math.ceil(latency / period) + (WGMMA in op.consumer_names)
 
     def _fills(self, op: MakeChannelOp, loop: str) -> int:
-        """The slots of a ring that an iteration of a loop fills."""
         puts = [user for channel in of_ring(op) for user in users_of(channel.channel) if user.name == PUT]
         return sum(self._around(put) == loop for put in puts)
 

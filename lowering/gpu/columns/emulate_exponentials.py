@@ -144,7 +144,6 @@ def _share(
 
 
 def _emulated(loop: LoopWork, elements: Sequence[_Elements], share: int, device: Device) -> LoopWork:
-    """A loop with a share of the exponentials of each run."""
     step, roles = loop.step, {role: list(actions) for role, actions in loop.roles.items()}
     for run, found in zip(loop.runs, elements, strict=True):
         change = _change(found, share, device)

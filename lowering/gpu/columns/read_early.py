@@ -50,7 +50,6 @@ class _Columns:
 
 
 def _registers(tile: ir.RankedTensorType, warps: int) -> int:
-    """The registers of a thread that hold its elements of a tile."""
     return prod(tile.shape) * element_bits(tile.element_type) // (_REGISTER_BITS * LANES * warps)
 
 

@@ -339,7 +339,6 @@ class _Reader:
             self.gets[channel, op.consumer] += slots
 
     def _actions(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
-        """The actions of an operation in the timeline of its role."""
         name, device = op.operation.name, self.device
         if (multiply := multiply_of(op)) is not None:
             cycles = max(step.tensor_cycles, step.shared_bytes / device.shared_bytes_per_cycle)
@@ -401,10 +400,7 @@ class _Reader:
 
 
 # Operations on elements: their instructions alternate with those of others before and after them.
-OVERLAPPED = (
-    *("arith.", "math."),
-    *(op.OPERATION_NAME for op in (MathOp, ReduceOp, LoadTensorMemoryOp, LoadSharedOp)),
-)
+OVERLAPPED = (*("arith.", "math."), *(op.OPERATION_NAME for op in (MathOp, ReduceOp, LoadTensorMemoryOp, LoadSharedOp)))
 # Operations of channels: whether they wait, for or by which side, and whether the producer executes them.
 _CHANNEL_SIDES = {
     PutBeginOp.OPERATION_NAME: (True, Side.EMPTY, True),

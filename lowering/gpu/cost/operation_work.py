@@ -231,11 +231,7 @@ def _copied_rows(op: ir.OpView, device: Device) -> Step:
         shifts = 1 if op.after_ashift else steps
         copied, cycles = LANE_GROUPS, shifts * device.tensor_shift_cycles + steps * device.tensor_row_copy_cycles
         instructions = shifts + steps
-    return Step(
-        tensor_copy_cycles=cycles,
-        shared_bytes=steps * copied * STEP_BYTES,
-        other_instructions=instructions,
-    )
+    return Step(tensor_copy_cycles=cycles, shared_bytes=steps * copied * STEP_BYTES, other_instructions=instructions)
 
 
 _RULES: dict[str, Callable[[ir.OpView, Device], Step]] = {

@@ -61,10 +61,7 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     _STORE: (_STAGING, _MEMORY),
     StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
-    **dict.fromkeys(
-        (op.OPERATION_NAME for op in (Tcgen05CopyScalesOp, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp)),
-        (),
-    ),
+    **dict.fromkeys((op.OPERATION_NAME for op in (Tcgen05CopyScalesOp, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp)), ()),
     TmaPrefetchOp.OPERATION_NAME: (),
     # It keeps its order with copies that it may guard, with stores, and with other output, but waits for no other role.
     AssertOp.OPERATION_NAME: (_CHECKED, _MEMORY),

@@ -150,7 +150,6 @@ def accumulator_sets(operations: Sequence[ir.Operation]) -> Sets:
 
 
 def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
-    """The accumulators, with the operations that use them."""
     owners = accumulator_sets(operations)
     using = (*MULTIPLIES, _PLACE, _READ, _UNDEFINED)
     places: dict[ir.Value, _Place] = {}
@@ -164,7 +163,6 @@ def _places(operations: Sequence[ir.Operation]) -> list[_Place]:
 
 
 def _used_accumulators(op: ir.Operation) -> list[ir.Value]:
-    """The accumulators whose columns an operation accesses."""
     values = [op.operands[0] if op.name == _READ else op.results[0]]
     if op.name in MULTIPLIES:
         values.append(op.operands[_LHS])

@@ -94,7 +94,6 @@ class HandOver:
         return next(block for block in blocks if block in self._inside)
 
     def _end(self, op: ir.Operation) -> int:
-        """The state after an operation."""
         if op in self._states:
             return self._states[op]
         block = self._first_block(op)

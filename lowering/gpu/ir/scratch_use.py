@@ -139,7 +139,6 @@ def _moved_bytes(name: str, whole: ir.Type, part: ir.Type) -> int:
 
 
 def _element_bytes(tile: ir.Type) -> int:
-    """The bytes of an element in scratch memory."""
     return max(8, element_type(spell(ir.RankedTensorType(tile).element_type)).storage_bits) // 8
 
 

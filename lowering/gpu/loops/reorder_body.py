@@ -188,7 +188,6 @@ def spread(
 
 
 def _users(operations: Sequence[ir.Operation], preceding: Dependences) -> list[list[int]]:
-    """The operations that use the results of each operation."""
     users: list[list[int]] = [[] for _ in operations]
     for number, before in enumerate(preceding):
         owners = set(_owners(operations[number]))

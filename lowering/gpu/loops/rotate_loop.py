@@ -129,7 +129,6 @@ class _Rotation:
         return made
 
     def _carried(self) -> list[ir.Value]:
-        """What the new loop carries."""
         return [*(self.carried[number] for number in self.kept), *self.passed]
 
     def _following(self, shorter: _ShorterLoop, first: Sequence[ir.Value], followed: Origins) -> ir.Operation:

@@ -323,7 +323,6 @@ def _copying_threads(op: ir.OpView) -> int:
 
 
 def _warps_around(op: ir.Operation) -> int:
-    """The warps of the role that executes an operation."""
     kernel, path = kernel_around(op.opview), path_to(op)
     if kernel.roles is None or path[0] != kernel.roles.operation:
         return kernel.warps

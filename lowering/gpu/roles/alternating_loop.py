@@ -104,7 +104,6 @@ def _loop_of_tiles(block: ir.Block) -> ir.Operation | None:
 
 
 def _loops_that_multiply(loop: ir.Operation) -> list[ir.Operation]:
-    """The outermost loops inside of a loop that have multiplies."""
     return [op for op in _beside_multiplies(loop) if _multiplies(op)]
 
 

@@ -58,9 +58,7 @@ Needed = tuple[Mapping[ir.Value, int], Collection[int]]
 
 
 def advance_again(
-    kernel: KernelOp,
-    context: Context,
-    needed: Callable[[ir.Operation, Sequence[MakeChannelOp]], Needed | None],
+    kernel: KernelOp, context: Context, needed: Callable[[ir.Operation, Sequence[MakeChannelOp]], Needed | None]
 ) -> bool:
     """Advances multiplies that are one iteration ahead by another one, and their loads by two; returns whether any are.
 
@@ -333,7 +331,6 @@ def _ring(channel: MakeChannelOp) -> ir.Value:
 
 
 def _slots_of(op: ir.Operation) -> set[_Slot]:
-    """The slots that a step or a multiply uses."""
     if op.name in STEPS:
         return {_slot_of_step(op)}
     values = op.operands if op.name in TENSOR_CORE_OPERATIONS else ()
@@ -359,7 +356,6 @@ def _loop_of_loads(loop: ir.Operation, loops: Mapping[str, Sequence[ir.Operation
 
 
 def _uses(loop: ir.Operation, channels: Collection[ir.Value]) -> bool:
-    """Whether an operation of the body has one of these channels."""
     return any(operand in channels for op in operations_of_body(loop) for operand in op.operands)
 
 

@@ -323,7 +323,6 @@ def _needed_registers(loop: ir.Operation) -> int:
 
 
 def _role_around(op: ir.Operation, roles: RolesOp) -> int:
-    """The number of the role that contains an operation."""
     while op.parent.operation != roles.operation:
         op = op.parent.operation
     blocks = [region.blocks[0] for region in roles.bodies.values()]

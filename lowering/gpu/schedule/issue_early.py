@@ -65,7 +65,6 @@ def _order(loop: ir.Operation, kernel: KernelOp, number: int, context: Context) 
 
 
 def _issued(loop: ir.Operation) -> list[ir.Operation]:
-    """The operations of a body but scalars."""
     return [op for op in operations_of_body(loop) if not is_rematerializable(op)]
 
 
@@ -93,7 +92,6 @@ def _multiplies(operations: Sequence[ir.Operation]) -> list[ir.Operation] | None
 
 
 def _get_of(buffer: ir.Value) -> ir.Operation | None:
-    """The get of the slot that an operand is in."""
     step = step_of_buffer(buffer)
     return step if step is not None and step.name == GET else None
 

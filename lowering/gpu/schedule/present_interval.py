@@ -134,7 +134,6 @@ def _steady_interval(found: LoopProblem, rounded: Problem) -> float:
 
 
 def _slower(problem: Problem) -> Problem:
-    """A problem whose loads take longer."""
     streams = {operation.name for operation in problem.operations if operation.kind == Kind.STREAM}
     edges = (
         replace(edge, latency=round(edge.latency * _SLOW_MEMORY)) if edge.source in streams else edge

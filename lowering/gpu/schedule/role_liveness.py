@@ -331,7 +331,6 @@ class _Graph:
 
 
 def _spelled(step: Step) -> str:
-    """A step with its ring and its line."""
     name = step.name.rpartition(".")[2]
     ring = "" if step.ring is None else f" of {_ring_text(step.ring)}"
     location = source_location(step.op.location)

@@ -200,7 +200,6 @@ class _Reader:
         return (*first, Loop(name, ahead, total, (*body, *first))) if first or body else ()
 
     def _scheduled(self, order: LoopOrder, name: str, ahead: int, total: int | None) -> tuple[Item, ...]:
-        """A loop as its expansion has it."""
         body = [(self._items(op), count) for op, count in order]
         most = max(count for _, count in body)
         front = (items for number in range(most) for items, count in body if number + count >= most)

@@ -25,7 +25,6 @@ _EXACT_BITS = {"f16": 8, "f32": 16}
 
 
 def _types(operation: ir.Operation) -> tuple[PtxElement, PtxElement]:
-    """The element types of the operand and of the result."""
     return element(operation.operands[0]), element(operation.results[0])
 
 

@@ -30,11 +30,7 @@ _DIVISIONS = {
     "arith.remui": ("rem", False),
 }
 # Whether the operands are signed, and whether the quotient is rounded up.
-_ROUNDED = {
-    "arith.floordivsi": (True, False),
-    "arith.ceildivsi": (True, True),
-    "arith.ceildivui": (False, True),
-}
+_ROUNDED = {"arith.floordivsi": (True, False), "arith.ceildivsi": (True, True), "arith.ceildivui": (False, True)}
 _BITS = 64
 
 

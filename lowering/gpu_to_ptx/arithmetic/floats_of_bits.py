@@ -68,11 +68,7 @@ def floats_of_bits(
 
 
 def record_bounds(
-    lowering: Lowering,
-    source: PtxElement,
-    signed: bool,
-    registers: Sequence[ir.Value],
-    floats: Sequence[ir.Value],
+    lowering: Lowering, source: PtxElement, signed: bool, registers: Sequence[ir.Value], floats: Sequence[ir.Value]
 ) -> None:
     """Records the least and the largest integer that each float is, for differences.
 
@@ -126,7 +122,6 @@ def _largest(target: PtxElement) -> int:
 
 
 def _pair(lowering: Lowering, target: PtxElement, low: BitField, high: BitField) -> ir.Value:
-    """The pair of the floats of two numbers."""
     exponent = _EXPONENTS[target.name]
     fits = all(field.bits <= exponent and max(map(abs, field.bounds)) <= 1 << exponent - 1 for field in (low, high))
     # ptxas copies a factor that differs between the halves for each instruction.
@@ -232,7 +227,6 @@ def _masked(lowering: Lowering, bits: ir.Value, mask: int, flipped: int) -> ir.V
 
 
 def _word(lowering: Lowering, low: int, high: int) -> ir.Value:
-    """A register of two halves."""
     word = low | high << 16
     return lowering.once(("halves", word), lambda: lowering.b.compute(f"mov.b32 $0, {word:#x};", lowering.b.i32))
 

@@ -34,7 +34,6 @@ def _order_signal(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _groups(lowering: Lowering, operation: ir.Operation) -> int:
-    """The warpgroups of the role."""
     groups, rest = divmod(lowering.warps, WARPS_OF_A_GROUP)
     if rest or groups < 2:
         raise lowering.unsupported(

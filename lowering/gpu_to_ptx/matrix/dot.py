@@ -102,7 +102,6 @@ def _pair(lowering: Lowering, low: ir.Value, high: ir.Value | None = None) -> ir
 
 
 def _divided(lowering: Lowering, groups: Sequence[Registers], summed: Sequence[ir.Value]) -> list[ir.Value]:
-    """The register of each element."""
     found: dict[int, ir.Value] = {}
     for group, value in zip(groups, summed, strict=True):
         if len(group) == 1:

@@ -174,7 +174,6 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _instruction(lowering: Lowering, op: Tcgen05MmaOp, lhs: MatrixOperand | None) -> ir.Value:
-    """The register of the instruction descriptor."""
     rows, columns = op.accumulator.type.shape
     formats = operand_format(op.kind, op.lhs_unsigned), operand_format(rhs_kind(op), op.rhs_unsigned)
     mn_major = lhs is not None and not lhs.is_k_major, not MatrixOperand(shared_layout(op.rhs.type), 0).is_k_major

@@ -189,7 +189,6 @@ def _groups(lowering: Lowering, op: WgmmaOp) -> tuple[int, int]:
 
 
 def _group(lowering: Lowering) -> ir.Value:
-    """The number of the warpgroup."""
     return lowering.b.compute("shr.u32 $0, $1, 2;", lowering.b.i32, lowering.warp)
 
 

@@ -94,7 +94,6 @@ def _fetched(
 
 
 def _elements(accesses: ElementAccesses) -> int:
-    """The elements that a thread updates."""
     return sum(map(len, accesses.distinct))
 
 

@@ -35,7 +35,6 @@ def _element(op: ir.OpView) -> PtxElement:
 
 
 def _vector_bits(op: ir.OpView) -> int:
-    """The register bits of the elements of a copy."""
     return int(op.vector).bit_length() - 1
 
 

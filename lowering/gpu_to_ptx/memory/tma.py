@@ -363,7 +363,6 @@ def _position(
 def _global_address(
     lowering: Lowering, op: TmaStoreOp, element: PtxElement, first: ir.Value, position: list[ir.Value]
 ) -> ir.Value:
-    """The address of element `first` of the row at a position."""
     offset = lowering.compute("cvt.u64.u32 $0, $1;", "i64", first)
     for index, stride in zip(position, op.map.owner.strides, strict=True):
         register, wide = table_word(lowering, op, stride), lowering.compute("cvt.u64.u32 $0, $1;", "i64", index)

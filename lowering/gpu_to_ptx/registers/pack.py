@@ -83,7 +83,6 @@ def byte_of(lowering: Lowering, kind: PtxElement, group: Sequence[ir.Value]) -> 
 
 
 def _parts_of(lowering: Lowering, kind: PtxElement, byte: ir.Value, count: int) -> list[ir.Value]:
-    """The elements in a byte."""
     if kind.is_predicate:
         bits = [lowering.compute(f"and.b16 $0, $1, {1 << position};", "i16", byte) for position in range(count)]
         return [lowering.compute("setp.ne.s16 $0, $1, 0;", "i1", bit) for bit in bits]
@@ -95,7 +94,6 @@ def _parts_of(lowering: Lowering, kind: PtxElement, byte: ir.Value, count: int) 
 
 
 def _bytes_of(lowering: Lowering, kind: PtxElement, register: ir.Value) -> list[ir.Value]:
-    """The bytes of an element of two or more."""
     if kind.register_bits == 64:
         halves = lowering.compute_all("mov.b64 {$0, $1}, $2;", ["i32", "i32"], register)
     elif kind.register == "f32":
@@ -106,7 +104,6 @@ def _bytes_of(lowering: Lowering, kind: PtxElement, register: ir.Value) -> list[
 
 
 def _element_of(lowering: Lowering, kind: PtxElement, group: list[ir.Value]) -> ir.Value:
-    """The element of two or more bytes."""
     parts = packed_bytes(lowering, _BYTE, group)
     if kind.register_bits == 64:
         return lowering.compute("mov.b64 $0, {$1, $2};", kind.register, *parts)

@@ -44,7 +44,6 @@ def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], coun
 
 
 def _is_not_zero(lowering: Lowering, word: ir.Value, byte: int) -> ir.Value:
-    """Whether a byte of a word has a bit."""
     bits = lowering.compute(f"and.b32 $0, $1, {0xFF << 8 * byte:#x};", "i32", word)
     return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", bits)
 

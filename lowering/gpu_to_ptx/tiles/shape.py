@@ -44,7 +44,6 @@ def iota(lowering: Lowering, operation: ir.Operation) -> None:
 
 
 def _of_kind(lowering: Lowering, kind: PtxElement, index: ir.Value) -> ir.Value:
-    """A number of 32 bits as an element."""
     if kind.register == "i1":
         return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", index)
     if kind.register == "i32":

@@ -131,7 +131,6 @@ def _divide(group: list[ir.OpView]) -> None:
 
 
 def _part(op: ir.OpView, slicer: Slicer, wanted: Slice) -> list[ir.Value]:
-    """The reductions of a slice of the operands."""
     return list(_with_operands(op, [slicer.slice_of(operand, wanted) for operand in op.operation.operands]).results)
 
 

@@ -85,9 +85,7 @@ def remove_argument(entry: ir.OpView, number: int) -> None:
 
 
 def divide_columns(
-    entry: ir.OpView,
-    ctas: int,
-    check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None,
+    entry: ir.OpView, ctas: int, check: Callable[[ir.OpView, Divided], None] = lambda entry, tiles: None
 ) -> None:
     """The same for the elements of long rows that reductions combine; LEAST_ELEMENTS of each are those of a CTA."""
     _copy_constants(entry)

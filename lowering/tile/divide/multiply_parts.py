@@ -98,6 +98,5 @@ def _multiplied(op: ir.OpView, number: int, attributes: dict[str, ir.Attribute])
 
 
 def _matrix(value: ir.Value, number: int) -> ir.Value:
-    """The matrix of one number of the batch."""
     _, *shape = value.type.shape
     return reshaped(Part(value, (number, *[0] * len(shape)), (1, *shape)).extracted(), shape)

@@ -249,5 +249,4 @@ class _PackedBytes:
 
 
 def _moved(pointers: ir.Value, bytes: Number) -> ir.Value:
-    """Pointers to bytes, moved by numbers of them."""
     return pointers if bytes == 0 else build("offset", [pointers, WIDE.made(bytes)], [pointers.type]).result

@@ -106,5 +106,4 @@ def _divided(numbers: IndexArithmetic, high: Number, low: Number, bits: int, ext
 
 
 def _digit(numbers: IndexArithmetic, number: Number, place: int) -> Number:
-    """One binary digit."""
     return numbers.divided(numbers.quotient(number, 1 << place), 2)[1]

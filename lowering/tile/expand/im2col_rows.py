@@ -108,7 +108,6 @@ class Im2colRows:
         return Pixels(positions, rows, self._numbers.all(conditions))
 
     def _tiles(self) -> Number:
-        """The number of tiles of pixels."""
         return index_space(self._type, self._tensor.extents, self._wide_outputs)[0]
 
     def _pixels_fill_tiles(self) -> bool:

@@ -60,7 +60,6 @@ def fold_constants(module: ir.Module, evaluate: Evaluate) -> None:
 
 
 def _fold_rules(evaluate: Evaluate) -> dict[str, Callable[[ir.OpView], Replacement]]:
-    """The folding rules by operation name."""
 
     def fold(op: ir.OpView) -> Replacement:
         return _evaluated(op, evaluate)

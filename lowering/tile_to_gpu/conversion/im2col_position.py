@@ -195,7 +195,6 @@ def _tiles(extents: Sequence[_Scalar], type: Im2colViewType, width: int) -> ir.V
 
 
 def _row_position(row: _Scalar, extents: Sequence[_Scalar]) -> list[_Scalar]:
-    """The position of a row-major number in the extents."""
     found: list[_Scalar] = []
     for extent in reversed(extents[1:]):
         found.append(_remainder(row, extent))

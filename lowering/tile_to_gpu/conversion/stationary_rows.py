@@ -52,7 +52,6 @@ def _placed(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> 
 
 
 def _run(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> ir.Value:
-    """The copy of a run in shared memory."""
     op, (pixels, channels) = tile.load, tile.load.view.type.tile_shape
     # TMA rounds to the type of the operand.
     element = operand.type.element

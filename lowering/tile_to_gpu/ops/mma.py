@@ -92,7 +92,6 @@ def _is_added_to_in_flight(multiply: Multiply, conversion: Conversion) -> bool:
 
 
 def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
-    """Emits the multiply into the columns of its accumulator."""
     op, result = multiply.op, multiply.op.operation.results[0]
     addend, scale = conversion.plan.accumulators[result].addend(op.operation)
     accumulator, accumulate = enter(addend, result, conversion)
