@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -85,16 +86,21 @@ class TilePass:
     """A pass over Tile IR.
 
     Attributes:
-        summary: the pass in one line.
         function: changes a module in place; the first argument is the module.
         argument: the attribute of the TileContext that is the second argument of the function; None for no such one.
         fact: the fact that must be true for a compile to run the pass; None if it always does.
+        words: the pass in one line; empty if that is the first line of the file of its function.
     """
 
-    summary: str
     function: Callable[..., object]
     argument: str | None = None
     fact: str | None = None
+    words: str = ""
+
+    @property
+    def summary(self) -> str:
+        """The pass in one line."""
+        return self.words or (sys.modules[self.function.__module__].__doc__ or "").strip().splitlines()[0]
 
     def run(self, module: ir.Module, context: TileContext) -> None:
         """Changes a module in place."""
@@ -107,71 +113,42 @@ class TilePass:
 
 PASSES: dict[str, TilePass] = {
     "canonicalize": TilePass(
-        "MLIR: remove dead operations and simplify regions", partial(run_upstream, "canonicalize")
+        partial(run_upstream, "canonicalize"), words="MLIR: remove dead operations and simplify regions"
     ),
-    "cse": TilePass("MLIR: eliminate common subexpressions", partial(run_upstream, "cse")),
-    "assume-slices": TilePass(
-        "state that no start of a slice of an array is negative, and that no offset of one wraps", assume_slices
-    ),
-    "insert-checks": TilePass(
-        "insert an assertion before each operation that some operands make undefined", insert_checks
-    ),
-    "fold-constants": TilePass("fold operations on constants whose result is exact", fold_constants, "evaluate"),
-    "simplify": TilePass("fold-constants, and algebraic identities that change no bit", simplify, "evaluate"),
-    "unroll-taps": TilePass(
-        "unroll loops over the taps along W of convolutions whose pixels are loaded in runs", unroll_taps
-    ),
-    "simplify-control": TilePass(
-        "fold known branches, loops with zero or one iteration, and unused carried values", simplify_control
-    ),
-    "split-loops": TilePass(
-        "split loops where a condition on their counter changes for all later iterations", split_loops, "evaluate"
-    ),
-    "hoist-invariants": TilePass("hoist loop-invariant operations", hoist_invariants),
-    "prune-tokens": TilePass("remove tokens that order nothing", prune_tokens),
-    "remove-dead": TilePass("remove unused operations, including weak loads", remove_dead),
-    "mark-inbounds": TilePass("set inbounds on accesses to tiles that lie inside their tensor", mark_inbounds),
-    "annotate-analysis": TilePass(
-        "attach analysis results: contiguous runs, equal elements, divisors, bounds", annotate_analysis
-    ),
+    "cse": TilePass(partial(run_upstream, "cse"), words="MLIR: eliminate common subexpressions"),
+    "assume-slices": TilePass(assume_slices),
+    "insert-checks": TilePass(insert_checks),
+    "fold-constants": TilePass(fold_constants, "evaluate", words="Folds operations on constants with exact results."),
+    "simplify": TilePass(simplify, "evaluate"),
+    "unroll-taps": TilePass(unroll_taps),
+    "simplify-control": TilePass(simplify_control),
+    "split-loops": TilePass(split_loops, "evaluate"),
+    "hoist-invariants": TilePass(hoist_invariants),
+    "prune-tokens": TilePass(prune_tokens),
+    "remove-dead": TilePass(remove_dead),
+    "mark-inbounds": TilePass(mark_inbounds),
+    "annotate-analysis": TilePass(annotate_analysis),
     "unbatch-multiplies": TilePass(
-        "replace multiplies of rank 3 by one of rank 2 for each number of the batch", unbatch_multiplies
+        unbatch_multiplies, words="Replaces multiplies of rank 3 by one of rank 2 for each number of the batch."
     ),
-    "split-tiles": TilePass("divide loads and carried values of which only parts are used", split_tiles),
-    "split-rows": TilePass("split products of 256 rows, and values computed from the rows, into halves", split_rows),
+    "split-tiles": TilePass(split_tiles),
+    "split-rows": TilePass(split_rows),
     "split-chains": TilePass(
-        "split-rows, if one of these products needs another one in a loop", split_chains, fact="splits_chains"
+        split_chains, fact="splits_chains", words="split-rows, if one of these products needs another one in a loop."
     ),
-    "divide-stores": TilePass(
-        "store large matrix products in slices of columns", divide_stores, "facts.slice_bytes", "divides_stores"
-    ),
-    "divide-reductions": TilePass(
-        "reduce large tiles that are computed from broadcast rows in slices, which threads can hold", divide_reductions
-    ),
-    "divide-depth": TilePass(
-        "divide the depth of multiplies whose operands leave no room for a ring of loads",
-        divide_depth,
-        "facts.ring_bytes",
-        "divides_depth",
-    ),
-    "compare-positions": TilePass(
-        "compare numbers of elements with bounds from which the start of the tile is subtracted", compare_positions
-    ),
+    "divide-stores": TilePass(divide_stores, "facts.slice_bytes", "divides_stores"),
+    "divide-reductions": TilePass(divide_reductions),
+    "divide-depth": TilePass(divide_depth, "facts.ring_bytes", "divides_depth"),
+    "compare-positions": TilePass(compare_positions),
     "expand-im2col-extents": TilePass(
-        "replace the extents of im2col views by arithmetic on those of their tensors", expand_im2col_extents
+        expand_im2col_extents, words="Replaces the extents of im2col views by arithmetic on those of their tensors."
     ),
-    "expand-packed-views": TilePass(
-        "replace accesses of packed elements by accesses of their bytes, but for loads of operands",
-        expand_other_packed_views,
-    ),
-    "expand-sparse": TilePass("replace multiplies with a sparse lhs by multiplies with a dense one", expand_sparse),
-    "expand-tilex": TilePass("replace the operations of tilex by Tile IR", expand_tilex),
-    "expand-block-scaling": TilePass(
-        "replace block-scaled multiplies by multiplies of scaled operands of 16 bits: it changes roundings",
-        expand_block_scaling,
-    ),
-    "widen-operands": TilePass("convert operands of less than 8 bits of tilex multiplies to f8E4M3FN", widen_operands),
-    "fuse-fma": TilePass("fuse mulf and addf into fma: one rounding in place of two changes results", fuse_fma),
+    "expand-packed-views": TilePass(expand_other_packed_views),
+    "expand-sparse": TilePass(expand_sparse),
+    "expand-tilex": TilePass(expand_tilex),
+    "expand-block-scaling": TilePass(expand_block_scaling),
+    "widen-operands": TilePass(widen_operands),
+    "fuse-fma": TilePass(fuse_fma),
 }
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.

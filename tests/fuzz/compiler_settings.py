@@ -17,7 +17,7 @@ OPTIONAL_TILE_PASSES = (
     "simplify-control", "split-tiles", "split-chains", "divide-stores", "divide-reductions", "divide-depth",
     "compare-positions", "cse", "hoist-invariants",
 )  # fmt: skip
-_NOTHING = TilePass("", lambda module: None)
+_NOTHING = TilePass(lambda module: None)
 SHARED_BYTES = (30_000, 60_000, 90_000, 120_000, 170_000)
 TENSOR_MEMORY_COLUMNS = (128, 256)
 
