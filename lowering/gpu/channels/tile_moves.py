@@ -27,6 +27,7 @@ from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import has_repeatable_elements, set_compute_role
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.layout.linear_layout import LinearLayout
+from tilec.lowering.tile.analysis.tile_parts import kept_dimension
 
 _CONVERT, _RESHAPE, _TRANSPOSE = ConvertLayoutOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, TransposeOp.OPERATION_NAME
 MOVES = (_CONVERT, _RESHAPE, _TRANSPOSE)
@@ -77,18 +78,11 @@ def _dimension_before(
     """The dimension before a move that becomes a dimension of a matrix."""
     if move.name == _CONVERT:
         return dimension
-    long, long_before = _long_dimensions(shape), _long_dimensions(before)
-    if dimension not in long or len(long) > 2:
+    if shape[dimension] == 1 or sum(extent > 1 for extent in shape) > 2:
         return None
     if move.name == _TRANSPOSE:
         return int(list(move.attributes["permutation"])[dimension])
-    if [shape[each] for each in long] != [before[each] for each in long_before]:
-        return None
-    return long_before[long.index(dimension)]
-
-
-def _long_dimensions(shape: tuple[int, ...]) -> list[int]:
-    return [dimension for dimension, extent in enumerate(shape) if extent > 1]
+    return kept_dimension(before, shape, dimension)
 
 
 def _shape(value: ir.Value) -> tuple[int, ...]:

@@ -14,6 +14,7 @@ from tilec.lowering.matrix_unit import MatrixUnit
 from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_multiplied
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import is_elementwise
+from tilec.lowering.tile.analysis.tile_parts import same_dimension
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
 from tilec.lowering.tile_to_gpu.access.packed_maps import packed_map_for
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
@@ -112,16 +113,9 @@ def _loaded_dimension(value: ir.Value, dimension: int) -> tuple[ir.OpView, int] 
         return _loaded_dimension(op.operation.operands[0], list(op.operation.opview.permutation)[dimension])
     if name == _RESHAPE:
         source = op.operation.operands[0]
-        moved = _dimension_before(source.type.shape, value.type.shape, dimension)
+        moved = same_dimension(value.type.shape, source.type.shape, dimension)
         return None if moved is None else _loaded_dimension(source, moved)
     if op.operation.opview.dim == dimension if name == _CAT else not is_elementwise(op.operation.opview):
         return None
     tiles = (each for each in op.operation.operands if isinstance(each.type, TileType))
     return next(filter(None, (_loaded_dimension(tile, dimension) for tile in tiles)), None)
-
-
-def _dimension_before(source: list[int], result: list[int], dimension: int) -> int | None:
-    """The dimension of the source of a reshape with the elements of a dimension of the result; None if none has."""
-    inner, extent = prod(result[dimension + 1 :]), result[dimension]
-    found = (d for d, each in enumerate(source) if each == extent and prod(source[d + 1 :]) == inner)
-    return next(found, None)

@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.lowering.tile.analysis.bounds import bounds, greatest
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import IndexArithmetic, Number
-from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, operand_behind, producer
 
 
 def limited(numbers: IndexArithmetic, tile: ir.Value, step: int) -> Number:
@@ -74,6 +74,4 @@ def _product(value: ir.Value) -> tuple[ir.Value, int]:
 
 def _without_casts(value: ir.Value) -> ir.Value:
     """The value before casts to other widths and assumptions; a truncated limit counts no more tiles."""
-    while (cast := producer(value, "assume", "exti", "trunci")) is not None:
-        value = cast.operation.operands[0]
-    return value
+    return operand_behind(value, "assume", "exti", "trunci")

@@ -77,8 +77,13 @@ def producer(value: ir.Value, *names: str) -> ir.OpView | None:
 
 def without_assumptions(value: ir.Value) -> ir.Value:
     """The operand of a chain of assume operations; other values are returned as they are."""
-    while (promise := producer(value, "assume")) is not None:
-        value = promise.value
+    return operand_behind(value, "assume")
+
+
+def operand_behind(value: ir.Value, *names: str) -> ir.Value:
+    """The first operand of a chain of operations of these names; other values are returned as they are."""
+    while (op := producer(value, *names)) is not None:
+        value = op.operation.operands[0]
     return value
 
 

@@ -9,7 +9,7 @@ from tilec.lowering.tile.analysis.bounds import bounds, read_as
 from tilec.lowering.tile.analysis.condition import decided, width
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
-from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
+from tilec.lowering.tile.analysis.tile_operations import operand_behind, producer, without_assumptions
 
 _SIGNED, _UNSIGNED = "signed", "unsigned"
 _WIDE = 64
@@ -145,19 +145,13 @@ def _extensions(value: ir.Value) -> set[str]:
     number = splat(value)
     if number is not None:
         return {sign for sign, (low, high) in _NARROW.items() if low <= number <= high}
-    source = _before_repetition(value)
+    source = operand_behind(value, "broadcast", "reshape")
     extension = producer(source, "exti")
     # Threads would exchange the elements of a tile that is repeated once more, in 32 bits beside 64.
     is_moved_twice = source != value and source.type.rank > 0
     if extension is None or is_moved_twice or width(extension.from_) != _WIDE // 2:
         return set()
     return set(_NARROW) if bounds(extension.from_).low >= 0 else {extension.signedness}
-
-
-def _before_repetition(value: ir.Value) -> ir.Value:
-    while (moved := producer(value, "broadcast", "reshape")) is not None:
-        value = moved.source
-    return value
 
 
 def _narrowed(value: ir.Value) -> ir.Value:

@@ -19,7 +19,7 @@ from tilec.lowering.tile.analysis.divisibility import divisor_of
 from tilec.lowering.tile.analysis.index_arithmetic import Number
 from tilec.lowering.tile.analysis.list_words import ListItem, list_word
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
-from tilec.lowering.tile.analysis.tile_operations import producer, without_assumptions
+from tilec.lowering.tile.analysis.tile_operations import operand_behind, producer, without_assumptions
 from tilec.lowering.tma.rules import MAX_RANK, STRIDE_LIMIT
 
 # Strides of a tensor map are multiples of 16 bytes (CUDA driver API).
@@ -124,10 +124,7 @@ def rank_reason(slice: Slice, type: ir.Type) -> str | None:
 
 def list_item(tensor: ir.OpView) -> ListItem | None:
     """The array of a list that a tensor is, or is a slice of; None for another tensor."""
-    base = tensor.base
-    while (moved := producer(base, "assume", "offset")) is not None:
-        base = moved.operation.operands[0]
-    address = list_word(base)
+    address = list_word(operand_behind(tensor.base, "assume", "offset"))
     return None if address is None else address.item
 
 
@@ -229,9 +226,7 @@ def _is_narrow(offset: Offset) -> bool:
 
 def _narrowest(value: ir.Value) -> ir.Value:
     """A value before its extension to more bits, which it equals if it is not negative."""
-    while (extended := producer(value, "exti")) is not None:
-        value = extended.operation.operands[0]
-    return value
+    return operand_behind(value, "exti")
 
 
 def _known(number: Number) -> Number:
