@@ -33,7 +33,6 @@ _EXTRACT = "cuda_tile.extract"
 # Results in the registers of the first operand.
 _RENAMED = ("cuda_tile.broadcast", "cuda_tile.permute", "cuda_tile.reshape", _EXTRACT)
 _MOVED = ("cuda_tile.permute", "cuda_tile.reshape")
-_CAT = "cuda_tile.cat"
 # Operations that use one element of a tile after the other, besides those that are elementwise.
 _READS_ELEMENTS = ("cuda_tile.store_view_tko", "cuda_tile.store_ptr_tko", *MULTIPLIES)
 _REDUCE, _CONVERSION = "cuda_tile.reduce", "cuda_tile.ftof"
@@ -297,7 +296,7 @@ def _sources(value: ir.Value) -> Sequence[ir.Value] | None:
         return None
     if owner.name in _RENAMED:
         return [owner.operands[0]]
-    return list(owner.operands) if owner.name == _CAT or _is_temporary(value, owner) else None
+    return list(owner.operands) if owner.name == "cuda_tile.cat" or _is_temporary(value, owner) else None
 
 
 def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:

@@ -65,7 +65,6 @@ from tilec.lowering.gpu.ir.slots import VIEW, users_of_slot, without_views
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.staging import is_staged, make_staging_buffers
 
-_WAIT = WgmmaWaitOp.OPERATION_NAME
 _ROWS, _SHIFT = PlaceRowsOp.OPERATION_NAME, ShiftRowsOp.OPERATION_NAME
 # The copies of tiles from shared to tensor memory, in the same slot.
 _COPIES = {PlaceScalesOp.OPERATION_NAME: Tcgen05CopyScalesOp.OPERATION_NAME, _ROWS: Tcgen05CopyRowsOp.OPERATION_NAME}
@@ -199,7 +198,7 @@ def _waits(user: ir.Operation) -> list[ir.Operation]:
     waits, value, later = list[ir.Operation](), user.results[0], 0
     # Later multiplies may add to sums in flight.
     while not waits:
-        found = next((op for op in users_of(value) if op.name in (_WAIT, user.name)), None)
+        found = next((op for op in users_of(value) if op.name in (WgmmaWaitOp.OPERATION_NAME, user.name)), None)
         if found is None:
             return []
         if found.name == user.name:

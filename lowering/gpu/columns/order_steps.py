@@ -57,7 +57,6 @@ from tilec.lowering.gpu.kernel_pass import Context
 _PUT, _COMMIT, _RELEASE = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
 _LOAD, _STORE, _REDUCE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME, ReduceOp.OPERATION_NAME
 _LOAD_SHARED = LoadSharedOp.OPERATION_NAME
-_WAIT = WgmmaWaitOp.OPERATION_NAME
 _SLOT = SlotOp.OPERATION_NAME
 _RENAMING = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ExtractOp, ReshapeOp, SplatOp))
 # Beside as many registers of the other operand, ptxas 13.5 spills.
@@ -180,7 +179,7 @@ def _read_late(release: ir.Operation, order: _Order) -> None:
     as both end a run of instructions.
     """
     before, following = order.of_threads(release)
-    if not any(op.name in (_LOAD, _WAIT) for op in (*before, *following)):
+    if not any(op.name in (_LOAD, WgmmaWaitOp.OPERATION_NAME) for op in (*before, *following)):
         return
     moved, values = [*before[-2:], release], set(before[-1].results)
     for op in following:

@@ -25,7 +25,6 @@ from tilec.lowering.model.step import NO_WORK, Step
 _SHAPES = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ConvertLayoutOp, ReshapeOp, TransposeOp))
 _NUMBERS = (*_SHAPES, IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME, "arith.muli", "arith.constant")
 _CONVERSIONS = ("arith.sitofp", "arith.uitofp")
-_DIFFERENCE = "arith.subf"
 _SHIFTS = ("arith.shli", "arith.shrsi", "arith.shrui")
 _WORDS = ("arith.andi", "arith.ori", "arith.xori", *_SHIFTS)
 _SUMS = ("arith.addi", "arith.subi", "arith.xori")
@@ -51,7 +50,7 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
     operation, name = op.operation, op.operation.name
     if name in _CONVERSIONS:
         return _conversion(operation, elements, device)
-    if name == _DIFFERENCE and _width(operation.results[0]) == _HALF_BITS:
+    if name == "arith.subf" and _width(operation.results[0]) == _HALF_BITS:
         return NO_WORK if all(map(_is_float_of_bits, operation.operands)) else None
     if (name in _RESIZES or _leaves_bits(operation)) and _is_only_converted(operation.results[0]):
         return NO_WORK

@@ -28,7 +28,6 @@ _REPEATED = (BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME, SplatOp.OPERA
 ELEMENTWISE = ("arith.", "math.", MathOp.OPERATION_NAME, PackOp.OPERATION_NAME, UnpackOp.OPERATION_NAME)
 # Accesses that read one address and one element of the mask per vector.
 _ACCESSES = (LoadGlobalOp.OPERATION_NAME, StoreGlobalOp.OPERATION_NAME)
-_COPY = CopyGlobalOp.OPERATION_NAME
 
 
 @dataclass(frozen=True)
@@ -78,7 +77,7 @@ def _is_elementwise(op: ir.Operation) -> bool:
 def _vector_of(access: ir.Operation, value: ir.Value) -> int:
     """The elements of an access that share one element of `value`, an address or an element of the mask; else 1."""
     view = access.opview
-    if access.name == _COPY:
+    if access.name == CopyGlobalOp.OPERATION_NAME:
         return view.vector
     if access.name not in _ACCESSES:
         return 1

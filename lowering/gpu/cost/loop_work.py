@@ -45,7 +45,6 @@ from tilec.lowering.model.timeline import (
     least_cycles,
 )
 
-_STORE = StoreTensorMemoryOp.OPERATION_NAME
 # The steps that fill a slot, or empty it.
 _COUNTED = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # The least saving by deeper rings with which their latency bounds the loop.
@@ -281,7 +280,7 @@ class _Reader:
         loop.alternates |= name == SKIP
         if name in _COUNTED:
             self._count_put(op, loop)
-        if name.startswith(OVERLAPPED) or name == _STORE and op.pending:
+        if name.startswith(OVERLAPPED) or name == StoreTensorMemoryOp.OPERATION_NAME and op.pending:
             self._extend_run(operation, step, loop, actions)
         else:
             loop.step += step

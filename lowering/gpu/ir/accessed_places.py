@@ -68,7 +68,6 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
 }
 _OF_CONSUMERS = (GetOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
 _OF_CHANNELS = (PUT, GET)
-_CHANNEL = MakeChannelOp.OPERATION_NAME
 # Operations that read all of their buffers, or all but the accumulator.
 _LOADS = (LoadSharedOp.OPERATION_NAME, LoadSharedRowsOp.OPERATION_NAME, LoadTensorMemoryOp.OPERATION_NAME)
 _READERS = (*_LOADS, *MULTIPLIES)
@@ -110,7 +109,7 @@ class _ChannelPlaces:
         while shares is not None:
             ring, shares = shares, shares.owner.opview.shares
         users = users_of(channel)
-        is_shared = made.shares is not None or any(user.name == _CHANNEL for user in users)
+        is_shared = made.shares is not None or any(user.name == MakeChannelOp.OPERATION_NAME for user in users)
         return cls(
             ring,
             is_signal=made.shares is None and not channel.type.buffers,

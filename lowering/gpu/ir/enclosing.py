@@ -9,7 +9,6 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_in
 
 LOOPS = ("scf.for", "scf.while")
-_KERNEL = KernelOp.OPERATION_NAME
 
 
 def numbers_of(block: ir.Block) -> dict[ir.Operation, int]:
@@ -48,7 +47,7 @@ def loops_around(op: ir.Operation) -> list[ir.Operation]:
 def path_to(op: ir.Operation) -> list[ir.Operation]:
     """The operations around an operation, from the kernel's block inwards, and the operation itself."""
     path = [op]
-    while op.parent.operation.name != _KERNEL:
+    while op.parent.operation.name != KernelOp.OPERATION_NAME:
         op = op.parent.operation
         path.append(op)
     return path[::-1]

@@ -20,7 +20,6 @@ from tilec.dialect.walk import users_of
 _NAMES = (MultiplyOp.OPERATION_NAME, Tcgen05MmaOp.OPERATION_NAME)
 # The attributes that multiplies with the same steps along K agree in.
 _AGREED = ("kind", "rhs_kind", "lhs_unsigned", "rhs_unsigned", "pair", "first", "depth")
-_YIELD = "scf.yield"
 
 
 def multiplies_of_one_lhs(op: ir.Operation) -> list[ir.Operation]:
@@ -74,7 +73,7 @@ def _reads_alike(first: ir.Operation, second: ir.Operation) -> bool:
 def _is_carried(op: ir.Operation) -> bool:
     """Whether only the next iteration, or a later multiply, uses the result of a placed multiply; True without one."""
     users = [user for result in op.results for user in users_of(result)]
-    return not op.results or bool(users) and all(user.name in (_YIELD, op.name) for user in users)
+    return not op.results or bool(users) and all(user.name in ("scf.yield", op.name) for user in users)
 
 
 def _is_scalar(op: ir.Operation) -> bool:

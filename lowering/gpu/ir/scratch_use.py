@@ -38,7 +38,6 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.reduction_plan import ReductionPlan, in_order, ordered_plan, reduction_plan
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
-_WGMMA = WgmmaOp.OPERATION_NAME
 # Operations by which warps may exchange elements in scratch memory, with barriers.
 _EXCHANGES = tuple(op.OPERATION_NAME for op in (CatOp, ConvertLayoutOp, ExtractOp, InsertOp, ReduceOp))
 # Operations of which each thread, or each warpgroup, executes its part alone.
@@ -161,7 +160,7 @@ _RULES: dict[str, Callable[[ir.Operation], int]] = {
 def independent_warpgroups(loop: ir.OpView, warps: int) -> int:
     """The number of warpgroups that multiply their own rows in a loop, with no barrier between them; else 1."""
     operations = operations_inside(loop)
-    is_multiplied = any(op.name == _WGMMA for op in operations)
+    is_multiplied = any(op.name == WgmmaOp.OPERATION_NAME for op in operations)
     return warps // WARPS_OF_A_GROUP if is_multiplied and all(map(_is_alone, operations)) else 1
 
 

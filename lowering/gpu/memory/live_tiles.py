@@ -58,7 +58,6 @@ _FLOATS_OF_INTEGERS = ("arith.sitofp", "arith.uitofp")
 _PLACES = tuple(op.OPERATION_NAME for op in (PlaceOp, StoreSharedOp, StoreTensorMemoryOp))
 _MOVED = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ConvertLayoutOp, ExtractOp, ReshapeOp, TransposeOp))
 _LOAD_SHARED, _RELEASE = LoadSharedOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
-_REDUCE = ReduceOp.OPERATION_NAME
 # The registers of an element of a mask of copies: ptxas 13.0 has no predicates for a loop, and compares i64 again.
 _COMPARED = 2
 
@@ -248,7 +247,7 @@ def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:
     if not interface_of(owner.name).is_elementwise:
         return False
     users = users_of(value)
-    if len(users) == 1 and users[0].name == _REDUCE:
+    if len(users) == 1 and users[0].name == ReduceOp.OPERATION_NAME:
         return True
     block = owner.operation.block
     are_elementwise = (interface_of(user.name).is_elementwise or user.name in _READS_ELEMENTS for user in users)

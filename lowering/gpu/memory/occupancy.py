@@ -27,7 +27,6 @@ from tilec.remarks import Loss, Remark
 _OTHER_KERNELS = tuple(op.OPERATION_NAME for op in (RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp))
 _FULL_BANDWIDTH = 0.99
 _LEAST_BLOCKS = 2
-_NARROWED = "arith.truncf"
 # CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
 # it has 228 KB where one block has at most 227 KB.
 RESERVED_SHARED_BYTES = 1024
@@ -122,6 +121,6 @@ def blocks_that_convert(kernel: KernelOp, target: Target, shared_bytes: int) -> 
     names = [{op.name for op in operations_inside(loop)} for loop in loops]
     converting = [each for each in names if MmaSyncOp.OPERATION_NAME in each and not each.isdisjoint(GLOBAL_LOADS)]
     # With f32 on the way to 16 bits, ptxas 13.5 spills 44 bytes of W4A16 with the 168 registers of two blocks.
-    if not converting or any(_NARROWED in each for each in converting):
+    if not converting or any("arith.truncf" in each for each in converting):
         return 1
     return min(_LEAST_BLOCKS, blocks_together(kernel, target, shared_bytes, 0))

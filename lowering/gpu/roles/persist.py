@@ -29,7 +29,6 @@ from tilec.remarks import Remark
 _POSITION, _COUNT = ProgramIdOp.OPERATION_NAME, NumProgramsOp.OPERATION_NAME
 # Accesses that change memory outside of the tile block.
 _WRITES = (Category.STORE, Category.ATOMIC, Category.MULTICAST)
-_STORE_TILE = StoreTileOp.OPERATION_NAME
 
 # Declarations that are those of one tile block.
 _UNREPEATED = {
@@ -77,7 +76,7 @@ def _synchronizes(op: ir.Operation) -> bool:
 
 
 def _writes(op: ir.Operation) -> bool:
-    return op.name == _STORE_TILE or interface_of(op.name).category in _WRITES
+    return op.name == StoreTileOp.OPERATION_NAME or interface_of(op.name).category in _WRITES
 
 
 def _steps_by_grid(loop: ir.Operation, inside: list[ir.Operation]) -> bool:

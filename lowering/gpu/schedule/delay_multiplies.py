@@ -31,7 +31,6 @@ from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, writ
 from tilec.lowering.layout.linear_layout import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
-_RELEASE = ReleaseOp.OPERATION_NAME
 # Threads of a cluster keep addresses of barriers of other CTAs: with 22 registers beside the tiles of masked attention
 # (128x128, d = 256) ptxas 13.5 spilled 208 bytes.
 _CLUSTER_REGISTERS = 24
@@ -141,7 +140,7 @@ def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
     if made.producer != TMA or made.reuse != "ring" or not has_own_slots(made):
         return None
     inside = [op for op in users if op.block == body]
-    releases = [op for op in inside if op.name == _RELEASE]
+    releases = [op for op in inside if op.name == ReleaseOp.OPERATION_NAME]
     is_alone = len(inside) == 2 and len(releases) == 1 and get.block == body
     return releases[0] if is_alone else None
 

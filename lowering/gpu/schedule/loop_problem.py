@@ -22,8 +22,6 @@ from tilec.lowering.schedule.parts import Buffer, BufferUse, Edge, Kind, Limits,
 from tilec.lowering.schedule.problem import Problem
 from tilec.lowering.target import Target
 
-_TMA_STORE = TmaStoreOp.OPERATION_NAME
-
 
 @dataclass(frozen=True)
 class LoopProblem:
@@ -137,7 +135,7 @@ class _Builder:
 
     def _operation(self, node: Node) -> Operation:
         cost = node.cost(self.device)
-        is_issued_alone = node.kind != Kind.TILE or node.members[0][0].name == _TMA_STORE
+        is_issued_alone = node.kind != Kind.TILE or node.members[0][0].name == TmaStoreOp.OPERATION_NAME
         return Operation(node.name, node.kind, cost.duration, cost.uses, 1 if is_issued_alone else node.part.warps)
 
     def _edge(self, link: Link) -> Edge:

@@ -31,7 +31,6 @@ SKIP = SkipOp.OPERATION_NAME
 ORDER_WAIT, ORDER_SIGNAL = OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_NAME
 _ORDER = (ORDER_WAIT, ORDER_SIGNAL)
 _OF_CONSUMERS = (GET, RELEASE, SKIP)
-_COMPARE = "arith.cmpi"
 
 
 @dataclass(frozen=True, eq=False)
@@ -218,7 +217,7 @@ class _Reader:
 def _skips_first(branch: ir.Operation) -> bool:
     """Whether the condition of a branch is that the counter of a loop is not, or is above, its lower bound."""
     condition = branch.operands[0].owner
-    if isinstance(condition, ir.Block) or condition.operation.name != _COMPARE:
+    if isinstance(condition, ir.Block) or condition.operation.name != "arith.cmpi":
         return False
     left, right = condition.operation.operands
     predicate = predicate_of(condition.operation)

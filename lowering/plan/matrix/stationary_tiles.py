@@ -38,7 +38,6 @@ from tilec.lowering.tile_to_gpu.access.tensor_modes import (
     map_with_fields,
 )
 
-_CONVERSION = "cuda_tile.ftof"
 _OTHER_USE = "only left operands of matrix multiplies in the loop or branch of the load share a run of pixels"
 # PTX ISA 5.5.5.1: the pixels that im2col::w::128 adds after each 32.
 _MOST_NEW_PIXELS = 30
@@ -164,7 +163,7 @@ def _is_stationary(view: ir.Value) -> bool:
 def _operands(load: ir.OpView) -> list[ir.Value]:
     """The tile of a load, and its roundings to tf32, by TMA, if all users round it."""
     users = users_of(load.tile)
-    rounded = [op.results[0] for op in users if op.name == _CONVERSION and is_rounded_by_tma(op.results[0])]
+    rounded = [op.results[0] for op in users if op.name == "cuda_tile.ftof" and is_rounded_by_tma(op.results[0])]
     return rounded if users and len(rounded) == len(users) else [load.tile]
 
 

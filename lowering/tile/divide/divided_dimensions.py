@@ -358,9 +358,8 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
 
 
 _LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", PACKED_LOAD, IMAGE_LOAD)
-_VIEW_STORE = "cuda_tile.store_view_tko"
 _POINTER_STORE = "cuda_tile.store_ptr_tko"
-STORES = (_VIEW_STORE, _POINTER_STORE, IMAGE_STORE)
+STORES = ("cuda_tile.store_view_tko", _POINTER_STORE, IMAGE_STORE)
 
 
 def _check_accesses(op: ir.OpView, divided: Divided, stores_once: bool = False) -> None:

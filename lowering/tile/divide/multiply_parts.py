@@ -19,7 +19,6 @@ _ROWS = (0, None, 0, 0, None)
 _COLUMNS = (None, 1, 1, None, 1)
 # Multiplies of an entry with one number are parts of one multiply of the program.
 _PART_OF = "tilec.part_of"
-_ENTRY = "cuda_tile.entry"
 
 
 def part_of(op: ir.OpView, count: int) -> dict[str, ir.Attribute]:
@@ -30,7 +29,7 @@ def part_of(op: ir.OpView, count: int) -> dict[str, ir.Attribute]:
     if _PART_OF in own:
         return {_PART_OF: own[_PART_OF]}
     entry = op.operation
-    while entry.name != _ENTRY and entry.parent is not None:
+    while entry.name != "cuda_tile.entry" and entry.parent is not None:
         entry = entry.parent.operation
     used = [number for each in operations_inside(entry) if (number := part_number(each)) is not None]
     return {_PART_OF: ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 1 + max(used, default=-1))}

@@ -30,7 +30,6 @@ Dimensions = tuple[int | None, ...]
 # Computing a slice of these again is as cheap as taking it from the whole tile.
 REPEATABLE = frozenset(f"cuda_tile.{name}" for name in ("constant", "iota", "broadcast", "reshape", "cat"))
 
-_CAT = "cuda_tile.cat"
 
 # A value and the dimension along which it is divided.
 Divided = tuple[ir.Value, int]
@@ -66,7 +65,7 @@ def sliced_operands(value: ir.Value, wanted: Slice) -> list[Divided] | None:
 
 def _is_joined_along(op: ir.OpView, wanted: Slice) -> bool:
     """Whether each slice of a cat is a slice of one of its operands."""
-    if op.operation.name != _CAT or op.dim != wanted.dimension:
+    if op.operation.name != "cuda_tile.cat" or op.dim != wanted.dimension:
         return False
     return op.lhs.type.shape[op.dim] % wanted.size == 0 == op.rhs.type.shape[op.dim] % wanted.size
 

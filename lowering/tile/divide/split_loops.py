@@ -35,7 +35,6 @@ _MOST_PARTS = 3
 _WHOLE = "tilec.split_from"
 # Marks a comparison that stays in the second of two loops, as it may wrap there.
 _STAYS = "tilec.stays"
-_COMPARISON = "cuda_tile.cmpi"
 # The operands of a loop before its initial values: the lower bound, the upper bound and the step.
 _BOUNDS = 3
 # Operations through which a comparison becomes a condition.
@@ -69,7 +68,7 @@ def _candidates(module: ir.Module) -> Iterator[tuple[ir.OpView, list[tuple[ir.Op
             continue
         found = list[tuple[ir.OpView, SplitPoint]]()
         for op in inner:
-            if op.name == _COMPARISON and _STAYS not in op.attributes and _decides(op.results[0]):
+            if op.name == "cuda_tile.cmpi" and _STAYS not in op.attributes and _decides(op.results[0]):
                 point = split_point(op.opview, loop)
                 if point is None or not _spares_a_mask(op.opview, point):
                     continue

@@ -30,7 +30,6 @@ from tilec.lowering.tile.analysis.tile_operations import (
 from tilec.lowering.tile.analysis.tile_parts import Part
 
 _CONSTANT, _BROADCAST, _REDUCE, _RESHAPE = (f"cuda_tile.{w}" for w in ("constant", "broadcast", "reduce", "reshape"))
-_ENTRY = "cuda_tile.entry"
 ENDS = (CONTINUE, BREAK, YIELD)
 # The attribute of a multiply whose operands have changed sides.
 _TURNED = "tilec.turned"
@@ -126,7 +125,7 @@ class Turning:
     def turn(self) -> None:
         """Changes the entry in place: types of the tiles, and operands where turned tiles meet others."""
         entry = next(iter(self._products)).owner.operation
-        while entry.name != _ENTRY:
+        while entry.name != "cuda_tile.entry":
             entry = entry.parent.operation
         operations = list(operations_below(entry.opview))
         with entry.location:

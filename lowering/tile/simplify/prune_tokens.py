@@ -11,8 +11,6 @@ from tilec.lowering.tile.analysis.part_access import join_tokens
 from tilec.lowering.tile.analysis.replacing import erase_unused, rebuilt_without, replace
 from tilec.lowering.tile.analysis.tile_operations import is_tile_operation, producer
 
-_LOAD = "cuda_tile.load_ptr_tko"
-
 
 def prune_tokens(module: ir.Module) -> None:
     """Shortens joins and removes token operands without dependences; the order of accesses is preserved."""
@@ -43,7 +41,7 @@ def _drop(op: ir.OpView) -> None:
     """Rebuilds an access without a token that depends on nothing, or a load of memory that nothing changes."""
     if op.token is None:
         return
-    is_word = op.operation.name == _LOAD and loaded_word(op) is not None
+    is_word = op.operation.name == "cuda_tile.load_ptr_tko" and loaded_word(op) is not None
     if not is_word and not _is_fresh(op.token):
         return
     with ir.InsertionPoint(op.operation), op.location:

@@ -37,7 +37,6 @@ from tilec.lowering.tma.tensor_map import ELEMENTS
 
 # CUDA C++ Programming Guide: the alignment of the shared memory of a tensor copy.
 _SHARED_ALIGNMENT_BYTES = 128
-_STORE = "cuda_tile.store_view_tko"
 # Stores of rows are not divided into columns, and a larger staging buffer takes memory from rings of loads.
 _SCATTERED_BYTES = 32768
 # The largest offset of each spatial dimension, by their number (PTX ISA 5.5.4.1), and along W alone (5.5.5.4).
@@ -259,7 +258,7 @@ def _paddings(view: ir.Value, target: Target) -> tuple[str, ...]:
 
 def _rows_reason(access: ir.OpView, map: TensorMap) -> str | None:
     type, bits = access.view.type, element_bits(access.view.type.element)
-    is_load = access.operation.name != _STORE
+    is_load = access.operation.name != "cuda_tile.store_view_tko"
     copies, copied, moves = ("gathers", "gathered", "writes") if is_load else ("scatters", "scattered", "reads")
     if bits < 8:
         return f"rows of elements of {bits} bits are {copied} through registers"
