@@ -13,7 +13,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tilec.dialect.build import attributes_without_segments, build
+from tilec.dialect.build import attributes_without_segments, build, copied
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import PLACED_MULTIPLIES
 from tilec.dialect.tile_gpu.operations.channel import CLAIMS, CLUSTER, MMA, THREADS, TMA, WGMMA
@@ -153,9 +153,7 @@ def with_channels(module: ir.Module) -> ir.Module:
     """The module itself if it has no placed tiles, else a copy in which they have channels."""
     if not any(_has_placed_tiles(op) for op in module.body.operations):
         return module
-    made = ir.Module.create(module.operation.location)
-    for op in module.body.operations:
-        op.operation.clone(ip=ir.InsertionPoint(made.body))
+    made = copied(module)
     for op in made.body.operations:
         if isinstance(op, KernelOp):
             make_channels(op)
