@@ -238,7 +238,7 @@ class _Loop:
         """The loop with other slots, and another order in those of some roles that can have it; None if none can."""
         with self.kernel.operation.location:
             made = self.kernel.operation.clone(ip=ir.InsertionPoint.after(self.kernel.operation)).opview
-        copies = dict(zip(_operations(self.kernel), _operations(made), strict=True))
+        copies = dict(zip(operations_inside(self.kernel), operations_inside(made), strict=True))
         for channel, count in slots.items():
             set_stages(copies[channel.owner].opview, count)
         candidate = _Candidate(made, slots)
@@ -312,10 +312,6 @@ def _least_slots(channel: ir.Value) -> int:
     """A consumer that releases late gets the next slot before."""
     users = (use.owner.operation for use in channel.uses)
     return 2 if any(user.name == ReleaseOp.OPERATION_NAME and user.opview.late for user in users) else 1
-
-
-def _operations(kernel: KernelOp) -> Iterator[ir.Operation]:
-    return iter(operations_inside(kernel))
 
 
 def _needed_registers(loop: ir.Operation) -> int:

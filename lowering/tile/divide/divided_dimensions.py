@@ -309,11 +309,6 @@ def _of_parts(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
         yield value, dimension
 
 
-def _of_packing(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
-    """Elements and the bytes that hold them, both of rank 1."""
-    return _alike([op.operation.operands[0], op.operation.results[0]], divided)
-
-
 def _of_access(op: ir.OpView, divided: Mapping[ir.Value, int]) -> Related:
     view = op.view.type
     if isinstance(view, PackedViewType):
@@ -344,7 +339,8 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
     _REDUCE: _of_whole_reduce,
     "cuda_tile.reshape": _of_reshape,
     "cuda_tile.permute": _of_permute,
-    **{f"cuda_tile.{word}": _of_packing for word in ("pack", "unpack")},
+    # Elements and the bytes that hold them, both of rank 1.
+    **{f"cuda_tile.{word}": _of_elements for word in ("pack", "unpack")},
     "cuda_tile.load_view_tko": _of_access,
     "cuda_tile.store_view_tko": _of_access,
     **dict.fromkeys((PACKED_LOAD, IMAGE_LOAD, IMAGE_STORE), _of_access),
