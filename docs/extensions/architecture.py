@@ -157,7 +157,7 @@ def passes_as_svg() -> str:
         color = colors[_folder(record)]
         drawn += [_arc(top, position[name], position[record.name]) for name in record.after]
         drawn.append(f'<rect x="{_LEFT}" y="{y + 2}" width="170" height="{_ROW - 4}" rx="4" fill="{color}"/>')
-        drawn.append(_text(_LEFT + 8, y + 15, record.name, title=f"{_plain(record.summary)} ({_folder(record)})"))
+        drawn.append(_text(_LEFT + 8, y + 15, record.name, title=f"{_plain(record.guarantees)} ({_folder(record)})"))
         for n, state in enumerate(State):
             if state in (*record.needs, *record.gives):
                 fill = "white" if state in record.gives else _LANE_COLOR

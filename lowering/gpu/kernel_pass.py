@@ -106,12 +106,14 @@ class Context:
 
 @dataclass(frozen=True)
 class KernelPass:
-    """The record of a pass; dialect/tile_gpu/README.md has its guarantee, and the kernel without it.
+    """The record of a pass.
 
     Attributes:
         name: the name of the pass.
         run: rewrites a kernel in place; its docstring is the contract in words. Returns False if it knows that the
             kernel is as before.
+        guarantees: the properties of a kernel after the pass, in Markdown.
+        without: the kernel without the pass, which is correct too.
         needs: the states of the kernels that it takes.
         gives: the states of the kernels that it leaves.
         after: the names of passes that run before it in a compile.
@@ -121,6 +123,8 @@ class KernelPass:
 
     name: str
     run: Callable[[KernelOp, Context], object]
+    guarantees: str
+    without: str
     needs: tuple[State, ...] = ()
     gives: tuple[State, ...] = ()
     after: tuple[str, ...] = ()

@@ -20,6 +20,7 @@ NAME = re.compile(r"sm_[0-9]")
 NAMED = {
     "lowering/target.py": "the table of targets",
     "dialect/cuda_tile/hints.py": "the architectures whose hints Tile IR has",
+    "lowering/gpu/pass_records.py": "texts of dialect/tile_gpu/README.md",
     "lowering/tma/rules.py": "the message states the only GPU with a swizzle that no target has",
     "lowering/math/functions.py": "the message states the oldest GPU of the device functions",
     "python/tilec/options.py": "the default of TILEC_TARGET",

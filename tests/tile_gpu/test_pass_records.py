@@ -33,6 +33,7 @@ def test_passes_that_a_pass_follows_precede_it(record: kernel_pass.KernelPass) -
 def test_a_record_is_complete(record: kernel_pass.KernelPass) -> None:
     assert record.run.__module__.endswith(f".{record.name.replace('-', '_')}")
     assert record.summary
+    assert record.guarantees and record.without
     assert record.option is None or isinstance(getattr(DEFAULTS, record.option), bool)
 
 

@@ -21,28 +21,127 @@ from tilec.lowering.gpu.schedule.unroll_loads import unroll_loads
 from tilec.lowering.gpu.schedule.wgmma_in_flight import wgmma_in_flight
 from tilec.process.time_limit import check_time
 
-_NEEDS = (State.CHANNELLED, State.EXPANDED)
 _RECORDS = (
-    KernelPass("advance-multiplies", advance_multiplies, needs=_NEEDS, option="pipeline"),
-    KernelPass("issue-early", issue_early, needs=_NEEDS, option="pipeline", unit="wgmma"),
     KernelPass(
-        "delay-multiplies", delay_multiplies, needs=_NEEDS, after=("issue-early",), option="pipeline", unit="wgmma"
+        "advance-multiplies",
+        advance_multiplies,
+        guarantees=(
+            "in the role `mma`, multiplies that need only loads are scheduled one iteration ahead of those that wait "
+            "for threads; so are their loads in the role `load`, where a later one has a ring of at most two slots, if "
+            'it is proven that all roles still terminate ("Schedules", "Liveness")'
+        ),
+        without="the tensor core waits for the threads",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
     ),
-    KernelPass("unroll-loads", unroll_loads, needs=_NEEDS, option="pipeline"),
     KernelPass(
-        "wgmma-in-flight", wgmma_in_flight, needs=_NEEDS, after=("delay-multiplies",), option="pipeline", unit="wgmma"
+        "issue-early",
+        issue_early,
+        guarantees=(
+            "in loops of roles with several `wgmma`, those that need only tiles of `tma` are scheduled after the first"
+            " one, as far as the role of the loads needs nothing between; waits are before the first use or "
+            "release, in the order of the multiplies, if the registers of the sums remain"
+        ),
+        without="each multiply is awaited before the next one is issued",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+        unit="wgmma",
     ),
-    KernelPass("advance-loads", advance_loads, needs=_NEEDS, option="pipeline"),
-    KernelPass("emulate-exponentials", emulate_exponentials, needs=_NEEDS),
+    KernelPass(
+        "delay-multiplies",
+        delay_multiplies,
+        guarantees=(
+            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled after the "
+            "`wgmma` that starts the next iteration, if the registers of lhs remain"
+        ),
+        without="the tensor core waits for the threads",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("issue-early",),
+        option="pipeline",
+        unit="wgmma",
+    ),
+    KernelPass(
+        "unroll-loads",
+        unroll_loads,
+        guarantees=(
+            "innermost loops whose threads load few bytes early have rounds of up to four iterations, as long as the "
+            "early loads of a round have at most 64 bytes per thread; these loads come first"
+        ),
+        without="the loads of one iteration are in flight",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+    ),
+    KernelPass(
+        "wgmma-in-flight",
+        wgmma_in_flight,
+        guarantees=(
+            "loops whose multiplies carry an accumulator have a schedule in which all but the waits for `wgmma` and "
+            "the releases of their slots is an iteration ahead"
+        ),
+        without="each multiply is awaited in its iteration",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("delay-multiplies",),
+        option="pipeline",
+        unit="wgmma",
+    ),
+    KernelPass(
+        "advance-loads",
+        advance_loads,
+        guarantees=(
+            "in innermost loops of multiplies, loads of threads that are `early` are scheduled as many "
+            "iterations ahead as hide the latency of memory, if the registers suffice"
+        ),
+        without="threads wait for memory in each iteration",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        option="pipeline",
+    ),
+    KernelPass(
+        "emulate-exponentials",
+        emulate_exponentials,
+        guarantees=(
+            "in loops where MUFU takes as long as other units, exp2 of tiles of f32 has `polynomials`: "
+            "the share of the elements with which all units together take the fewest cycles"
+        ),
+        without="MUFU computes all",
+        needs=(State.CHANNELLED, State.EXPANDED),
+    ),
     KernelPass(
         "advance-late-sums",
         advance_late_sums,
-        needs=_NEEDS,
+        guarantees=(
+            "multiplies that `advance-multiplies` has one iteration ahead are scheduled two ahead, and so are their "
+            "loads, where the steady state of the loop (`lowering/schedule`) is then shorter and the sums have two "
+            "slots; `follow-schedule` leaves loops alone that then meet their bound"
+        ),
+        without="threads wait for the sums, which are multiplied after the tile that they made before",
+        needs=(State.CHANNELLED, State.EXPANDED),
         after=("advance-multiplies", "emulate-exponentials"),
         option="pipeline",
     ),
-    KernelPass("follow-schedule", follow_schedule, needs=_NEEDS, after=("advance-late-sums",), option="pipeline"),
-    KernelPass("emulate-waiting", emulate_waiting, needs=_NEEDS, after=("follow-schedule",), unit="tcgen05"),
+    KernelPass(
+        "follow-schedule",
+        follow_schedule,
+        guarantees=(
+            "loops of roles that multiply, and whose steady state is more than 1 % longer than its bound, have a "
+            'schedule ("Schedules"), and their rings the slots of it'
+        ),
+        without="loops are as the passes before leave them",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("advance-late-sums",),
+        option="pipeline",
+    ),
+    KernelPass(
+        "emulate-waiting",
+        emulate_waiting,
+        guarantees=(
+            "exp2 of tiles of f32 has the `polynomials` with which a loop takes the fewest cycles in the order of its "
+            "schedule, where roles wait for each other"
+        ),
+        without="the share is that of `emulate-exponentials`",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("follow-schedule",),
+        unit="tcgen05",
+    ),
 )
 # By name, in the order in which they run.
 HEURISTICS: dict[str, KernelPass] = {record.name: record for record in _RECORDS}
