@@ -157,7 +157,7 @@ def main(kind: str, count: int, seed: int, work: Path) -> int:
                 # Wrong values have no message that identifies their cause, so all are kept.
                 if counts[key] <= (12 if outcome.kind.startswith(("wrong", "differs")) else 1):
                     _write_reduced(work, number, program, outcome)
-                first = outcome.detail.splitlines()[0][:200]
+                first = (outcome.detail.splitlines() or ["no output"])[0][:200]
                 print(f"seed {number}, {outcome.target}: {outcome.kind}: {first}", flush=True)
             elif outcome.kind == "refused" and counts[key] == 1:
                 print(f"seed {number}, {outcome.target}: refused: {outcome.reason}", flush=True)

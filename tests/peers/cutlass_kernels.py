@@ -123,11 +123,16 @@ class Kernels:
         self._host_code.set_encoders(encode_tiled, encode_im2col)
 
     def run(
-        self, entry: str, problem: Sequence[object], arrays: list[np.ndarray], settings: Settings
+        self,
+        entry: str,
+        problem: Sequence[object],
+        arrays: list[np.ndarray],
+        settings: Settings,
+        results: int = 1,
     ) -> list[TensorMap]:
         """Runs an entry, whose function `launch_<entry>` takes the problem and pointers to arrays.
 
-        The last array receives the result. Returns the tensor maps of the launch.
+        The last arrays receive the results. Returns the tensor maps of the launch.
         """
         encoded.clear()
         launch = Launch()
@@ -137,6 +142,7 @@ class Kernels:
         assert make_launch(ctypes.byref(launch), *problem, *pointers)
         shape = Shape(tuple(launch.grid), tuple(launch.block), tuple(launch.cluster), launch.shared_bytes)
         parameters = bytes(launch)[Launch.parameters.offset :][: launch.parameter_bytes]
-        ranges = [(array.ctypes.data, array.nbytes, array is arrays[-1]) for array in arrays]
+        inputs = len(arrays) - results
+        ranges = [(array.ctypes.data, array.nbytes, number >= inputs) for number, array in enumerate(arrays)]
         run_text(self.ptx, entry, shape, parameters, ranges, settings, "cutlass.ptx")
         return list(encoded)

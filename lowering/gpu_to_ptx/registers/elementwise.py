@@ -53,15 +53,23 @@ def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
 
 
 def reduced(lowering: Lowering, name: str, register: str, values: Sequence[ir.Value], width: int = 2) -> ir.Value:
-    """The reduction of values by an instruction of `width` operands, as a tree, so that few depend on each other."""
+    """The reduction of values by an instruction of `width` operands, as a tree, so that few depend on each other.
+
+    Its groups have three values: of two comparisons of integers, one of the result of the other, ptxas makes one.
+    """
     level = list(values)
     while len(level) > 1:
-        groups = [level[first : first + width] for first in range(0, len(level), width)]
-        level = [
-            group[0] if len(group) == 1 else lowering.compute(f"{name} {operands(len(group) + 1)};", register, *group)
-            for group in groups
-        ]
+        groups = [level[first : first + 3] for first in range(0, len(level), 3)]
+        level = [_reduced_in_turn(lowering, name, register, group, width) for group in groups]
     return level[0]
+
+
+def _reduced_in_turn(lowering: Lowering, name: str, register: str, values: Sequence[ir.Value], width: int) -> ir.Value:
+    total, *rest = values
+    for first in range(0, len(rest), width - 1):
+        group = [total, *rest[first : first + width - 1]]
+        total = lowering.compute(f"{name} {operands(len(group) + 1)};", register, *group)
+    return total
 
 
 def packs(lowering: Lowering, kind: PtxElement, name: str, modifiers: list[str]) -> bool:

@@ -62,16 +62,20 @@ extern "C" CUresult cuTensorMapEncodeIm2col(CUtensorMap *map, CUtensorMapDataTyp
                                 element_strides, interleave, swizzle, fill));
 }
 
+inline bool is_possible(bool possible) { return possible; }
+inline bool is_possible(cutlass::Status status) { return status == cutlass::Status::kSuccess; }
+
 /// Returns false if the kernel does not implement the problem. The grid is that of a GPU with two multiprocessors, so
 /// that blocks compute several tiles.
-template <class Kernel> bool make_launch(typename Kernel::Arguments arguments, Launch &launch) {
+template <class Kernel, class ClusterShape = typename Kernel::ClusterShape>
+bool make_launch(typename Kernel::Arguments arguments, Launch &launch) {
   arguments.hw_info.sm_count = 2;
   arguments.hw_info.max_active_clusters = 2;
-  if (!Kernel::can_implement(arguments))
+  if (!is_possible(Kernel::can_implement(arguments)))
     return false;
   typename Kernel::Params parameters = Kernel::to_underlying_arguments(arguments, nullptr);
   dim3 grid = Kernel::get_grid_shape(parameters), block = Kernel::get_block_shape();
-  typename Kernel::ClusterShape cluster;
+  ClusterShape cluster;
   launch = {{int(grid.x), int(grid.y), int(grid.z)},
             {int(block.x), int(block.y), int(block.z)},
             {int(cute::size<0>(cluster)), int(cute::size<1>(cluster)), int(cute::size<2>(cluster))},

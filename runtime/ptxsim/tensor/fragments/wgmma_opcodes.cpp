@@ -132,14 +132,20 @@ SharedOperand shared_operand(Warp &warp, uint64_t descriptor, Type type, uint32_
   return {decoded.layout, format, rows, depth_bytes / container_bytes(format), !transposed, negate};
 }
 
+/// Traps if a lane has not written the register.
+void check_written(Warp &warp, const Operand &operand) {
+  if ((warp.written_lanes(operand) & warp.mask) != warp.mask)
+    warp.require(operand);
+}
+
 /// Traps if other instructions have used the register since the last wgmma.fence. Registers in flight need no fence.
 void check_register(Warp &warp, const Operand &operand, bool is_read) {
   if (warp.in_flight(operand))
     return;
   if (warp.touched(operand))
     warp.trap(trap_kind::in_flight, "expected wgmma.fence after other instructions used '" + operand.text + "'");
-  if (is_read && (warp.written_lanes(operand) & warp.mask) != warp.mask)
-    warp.require(operand);
+  if (is_read)
+    check_written(warp, operand);
 }
 
 void check_registers(Warp &warp, const Instruction &in, const WarpgroupMma &mma) {
@@ -147,8 +153,9 @@ void check_registers(Warp &warp, const Instruction &in, const WarpgroupMma &mma)
     warp.trap(trap_kind::in_flight, "expected wgmma.fence before the first wgmma.mma_async of a warp");
   for (const Operand &operand : mma.result())
     check_register(warp, operand, mma.accumulate);
+  // The fence orders accumulators and fragments of A alone (PTX ISA 9.7.15.7.1), not metadata.
   if (in.settings[Sparse])
-    check_register(warp, in.operands[3], true);
+    check_written(warp, in.operands[3]);
   if (!mma.a_in_registers)
     return;
   for (const Operand &operand : in.operands[1].elements)
