@@ -4,7 +4,7 @@ before:   for { put a, put b, get a, mma, release a, get b, mma, release b }
 after:    for { put r, get r, mma, release r, put r, get r, mma, release r }
 
 Of the rings of an unrolled body each has a slot or none, where one ring has as many as memory holds. The loads are in
-the order of the multiplies. A multiply that waits for threads is in no ring with one that may run ahead of them.
+the order of the multiplies. Where a multiply waits for threads, others run ahead of it, which need rings of their own.
 """
 
 from __future__ import annotations
@@ -63,17 +63,21 @@ def _key(life: ChannelLife) -> object:
     users = [op for op in users_of_slots(channel.channel, (GET,)) if op.name != VIEW]
     if any(op.block != life.home for op in uses(channel)) or any(op.name not in MULTIPLIES for op in users):
         return None
-    waits = any(_is_computed(value, life.home) for op in users for value in op.operands if value != op.operands[0])
-    return life.home, channel.channel.type, waits
+    return None if _waits_for_threads(life.home) else (life.home, channel.channel.type)
 
 
-def _is_computed(operand: ir.Value, block: ir.Block) -> bool:
-    """Whether threads compute an operand of a multiply in the block of the multiply."""
+def _waits_for_threads(body: ir.Block) -> bool:
+    """Whether threads compute an operand of a multiply in the body of a loop, which has the multiply."""
+    multiplies = [op for op in operations_in(body) if op.name in MULTIPLIES]
+    return any(_is_computed(value, body) for op in multiplies for value in list(op.operands)[1:])
+
+
+def _is_computed(operand: ir.Value, body: ir.Block) -> bool:
     if is_register_tile(operand.type):
         owner = operand.owner
-        return owner == block or not isinstance(owner, ir.Block) and owner.operation.block == block
+        return owner == body or not isinstance(owner, ir.Block) and owner.operation.block == body
     step = step_of_buffer(operand) if isinstance(operand.type, BufferType) else None
-    return step is not None and step.block == block and step.operands[0].owner.opview.producer != TMA
+    return step is not None and step.block == body and step.operands[0].owner.opview.producer != TMA
 
 
 def _reads(life: ChannelLife, numbers: Mapping[ir.Operation, int]) -> tuple[int, int]:

@@ -3,7 +3,8 @@
 before:   for i < n { get;  s += wgmma;  wait s;  release }
 after:    all but the wait and the release is scheduled an iteration ahead
 
-One slot is read by the multiply in flight, and another by the one that is issued.
+Of several multiplies the last one for each accumulator is in flight. One slot is read by the multiply in flight, and
+another by the one that is issued.
 """
 
 from __future__ import annotations
@@ -24,6 +25,6 @@ def wgmma_in_flight(kernel: KernelOp, context: Context) -> None:
         return
     for loop in [op for op in operations_inside(kernel.roles) if op.name == "scf.for"]:
         found = late_waits(loop)
-        # A ring that the same threads fill may have one slot: they would wait for a release that they execute later.
-        if found is not None and all(release.opview.channel.owner.opview.stages > 1 for release in found.releases):
+        # They would wait for a slot that they release later.
+        if found is not None and all(channel.owner.opview.stages > found.held(channel) for channel in found.releases):
             write_schedules(kernel, {loop: found.order()}, context)
