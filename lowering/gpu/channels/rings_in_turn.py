@@ -19,9 +19,9 @@ from tilec.dialect.tile_gpu.operations.channel import MMA, TMA, WGMMA, PutCommit
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import BufferType
-from tilec.dialect.walk import operations_in
+from tilec.dialect.walk import operations_in, operations_inside, owner_of
 from tilec.lowering.gpu.ir.accessed_places import AccessedPlaces
-from tilec.lowering.gpu.ir.enclosing import LOOPS, numbers_of
+from tilec.lowering.gpu.ir.enclosing import is_inside, loops_around
 from tilec.lowering.gpu.ir.slots import GET, PUT, VIEW, step_of_buffer, users_of_slots
 from tilec.lowering.gpu.memory.channel_life import ChannelLife, channel_lives, uses
 
@@ -42,15 +42,16 @@ def load_in_turn(kernel: KernelOp) -> None:
             rings[key].append(life)
     places = AccessedPlaces()
     for members in rings.values():
-        numbers = numbers_of(members[0].home)
+        operations = operations_in(members[0].home)
+        numbers = {op: number for number, op in enumerate(operations)}
+        members = [life for life in members if life.home == members[0].home]
         for before, after in pairwise(sorted(members, key=lambda life: _reads(life, numbers))):
             release, get = _reads(before, numbers)[1], _reads(after, numbers)[0]
-            fills = [op for op in uses(after.channels[0]) if op.name in _FILLS]
-            put = min(numbers[op] for op in fills)
-            between = operations_in(after.home)[put:get]
-            if put < release < get and not any(map(places.writes_memory, between)):
-                for op in sorted(fills, key=numbers.__getitem__):
-                    op.move_before(operations_in(after.home)[get])
+            fills = sorted((op for op in uses(after.channels[0]) if op.name in _FILLS), key=numbers.__getitem__)
+            put = numbers[fills[0]]
+            if put < release < get and not any(map(places.writes_memory, operations[put:get])):
+                for op in fills:
+                    op.move_before(operations[get])
 
 
 def _key(life: ChannelLife) -> object:
@@ -58,26 +59,27 @@ def _key(life: ChannelLife) -> object:
     channel = life.channels[0]
     if len(life.channels) > 1 or channel.reuse != "ring" or channel.producer != TMA:
         return None
-    if channel.consumer_names not in ([MMA], [WGMMA]) or life.home.owner.operation.name not in LOOPS:
+    loops = loops_around(next(uses(channel)))
+    if channel.consumer_names not in ([MMA], [WGMMA]) or not loops:
         return None
     users = [op for op in users_of_slots(channel.channel, (GET,)) if op.name != VIEW]
     if any(op.block != life.home for op in uses(channel)) or any(op.name not in MULTIPLIES for op in users):
         return None
-    return None if _waits_for_threads(life.home) else (life.home, channel.channel.type)
+    return None if _waits_for_threads(loops[-1]) else (loops[-1], channel.channel.type)
 
 
-def _waits_for_threads(body: ir.Block) -> bool:
-    """Whether threads compute an operand of a multiply in the body of a loop, which has the multiply."""
-    multiplies = [op for op in operations_in(body) if op.name in MULTIPLIES]
-    return any(_is_computed(value, body) for op in multiplies for value in list(op.operands)[1:])
+def _waits_for_threads(loop: ir.Operation) -> bool:
+    """Whether threads compute an operand of a multiply in the loop that contains both."""
+    multiplies = [op for op in operations_inside(loop) if op.name in MULTIPLIES]
+    return any(_is_computed(value, loop) for op in multiplies for value in list(op.operands)[1:])
 
 
-def _is_computed(operand: ir.Value, body: ir.Block) -> bool:
+def _is_computed(operand: ir.Value, loop: ir.Operation) -> bool:
     if is_register_tile(operand.type):
-        owner = operand.owner
-        return owner == body or not isinstance(owner, ir.Block) and owner.operation.block == body
+        # An argument is carried by the loop, or by one inside.
+        return owner_of(operand) is None or is_inside(owner_of(operand), loop)
     step = step_of_buffer(operand) if isinstance(operand.type, BufferType) else None
-    return step is not None and step.block == body and step.operands[0].owner.opview.producer != TMA
+    return step is not None and is_inside(step, loop) and step.operands[0].owner.opview.producer != TMA
 
 
 def _reads(life: ChannelLife, numbers: Mapping[ir.Operation, int]) -> tuple[int, int]:

@@ -3,8 +3,8 @@
 before:   get {schedule 1, 0};  wgmma {1, 1};  wait pending 0 {0, 2};  release {0, 3}
 after:    get, wgmma, wait pending 1, release of the slot of the iteration before; after the loop the rest
 
-A multiply for each carried accumulator is left in flight, which later ones of the iteration or the next one add to: of
-an unrolled body with one accumulator the wait of a multiply is for the one before it, perhaps of the iteration before.
+The last multiplies of an iteration are left in flight, one for each accumulator that the loop carries. Of an unrolled
+body with one accumulator the wait of each multiply is then for the one before it, the first of the iteration before.
 """
 
 from __future__ import annotations
@@ -39,18 +39,15 @@ class LateWaits:
         loop: the loop.
         accumulators: the numbers of the carried accumulators.
         waits: the wait for each multiply, in the order of the multiplies.
+        pending: the multiplies in flight after each wait.
         releases: the releases of the slots of the multiplies, by channel.
     """
 
     loop: ir.Operation
     accumulators: list[int]
     waits: list[ir.Operation]
+    pending: int
     releases: dict[ir.Value, list[ir.Operation]]
-
-    @property
-    def pending(self) -> int:
-        """The multiplies in flight after each wait."""
-        return len(self.accumulators)
 
     def held(self, channel: ir.Value) -> int:
         """The slots of a channel that multiplies in flight read: the releases by which each is later."""
@@ -64,17 +61,11 @@ class LateWaits:
         )
 
     def order(self) -> LoopOrder:
-        """The body in program order and an iteration ahead, with late waits and releases in place of each."""
-        replaced = self._later(self.waits, self.pending)
-        for channel, releases in self.releases.items():
-            replaced |= self._later(releases, self.held(channel))
+        """The body in program order, all but the last waits and releases an iteration ahead."""
+        late = {*self.waits[-self.pending :]}
+        late.update(op for channel, releases in self.releases.items() for op in releases[-self.held(channel) :])
         *operations, _ = operations_in(self.loop.regions[0].blocks[0])
-        return [replaced.get(op, (op, 1)) for op in operations if not is_rematerializable(op)]
-
-    @staticmethod
-    def _later(operations: Sequence[ir.Operation], count: int) -> dict[ir.Operation, tuple[ir.Operation, int]]:
-        """What is in the place of each operation if all are later by a number of them, with its iterations ahead."""
-        return {op: (operations[number - count], int(number >= count)) for number, op in enumerate(operations)}
+        return [(op, int(op not in late)) for op in operations if not is_rematerializable(op)]
 
 
 def late_waits(loop: ir.Operation) -> LateWaits | None:
@@ -90,7 +81,11 @@ def late_waits(loop: ir.Operation) -> LateWaits | None:
         return None
     chains = [_chain(number, body) for number in range(len(loop.results))]
     accumulators = [number for number, chain in enumerate(chains) if chain]
-    if sum(map(len, chains)) != len(multiplies) or len(accumulators) > MOST_PENDING:
+    if sum(map(len, chains)) != len(multiplies):
+        return None
+    ends = {chain[-1] for chain in chains if chain}
+    pending = len(list(itertools.takewhile(ends.__contains__, reversed(multiplies))))
+    if pending > MOST_PENDING:
         return None
     releases = defaultdict[ir.Value, list[ir.Operation]](list)
     for op in operations[operations.index(waits[0]) :]:
@@ -98,7 +93,7 @@ def late_waits(loop: ir.Operation) -> LateWaits | None:
             releases[op.operands[0]].append(op)
     if not all(_are_only_releases(found, body) for found in releases.values()):
         return None
-    return LateWaits(loop, accumulators, waits, dict(releases))
+    return LateWaits(loop, accumulators, waits, pending, dict(releases))
 
 
 def _chain(number: int, body: ir.Block) -> list[ir.Operation]:
