@@ -115,7 +115,7 @@ def steps_of(kernel: object, count: int, steps: int) -> list[int]:
 @pytest.mark.parametrize("stages", [None, 2])
 @pytest.mark.parametrize("kernel", [unrolled, loads_first, two_sums, in_branches, with_break, with_continue])
 def test_products_in_turn(target, kernel, stages):
-    """Loops of no, one, two and five iterations; the depth of the ring is no multiple of the loads of an iteration."""
+    """Loops of no, one, two and five iterations; loads of an iteration and slots of the ring are unequal numbers."""
     random = np.random.default_rng(7)
     for count in (0, 1, 2, 5):
         steps = PRODUCTS * count - 2
