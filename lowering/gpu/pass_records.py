@@ -116,8 +116,8 @@ RECORDS = (
         "reuse-channels",
         reuse_channels,
         guarantees=(
-            "channels with the same roles that are never in use at the same time share slots; one role computes if "
-            "the operands of several do not fit in shared memory"
+            "channels with the same roles that are never in use at the same time share slots, as do the equal loads of "
+            "the multiplies of a loop body; one role computes if the operands of several do not fit in shared memory"
         ),
         without="each has memory of its own",
         needs=(State.CHANNELLED, State.UNDIVIDED),

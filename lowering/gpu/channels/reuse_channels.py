@@ -6,18 +6,21 @@ after:    for { put r, get r, mma, release r }   for { put r, get r, mma, releas
 The barriers of the ring then order the second loop's writes after the first loop's reads, in every role, and the load
 role still runs ahead into the second loop. Slots with other buffers keep their own type (`continues`) and are as large
 as the largest. Channels of loops are joined always, as their order stays: all releases of one precede all puts of the
-other. Others are joined only as far as memory requires, since a put then waits that did not wait before.
+other. So are those of multiplies of one loop that are in turn (rings_in_turn.py). Others are joined only as far as
+memory requires, since a put then waits that did not wait before.
 Roles do not share slots: if the operands of several computing roles need more memory than there is, one role computes.
 """
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_inside, users_of
+from tilec.lowering.gpu.channels.rings_in_turn import load_in_turn, may_be_in_turn
 from tilec.lowering.gpu.channels.stage_through_channels import holds_staging, stage_through_channels, staging_life
 from tilec.lowering.gpu.ir.build_channels import channel_like
 from tilec.lowering.gpu.ir.enclosing import loops_around, numbers_of
@@ -43,8 +46,10 @@ class _Ring:
             own.is_apart(others) for own in self.lives for others in other.lives
         )
 
-    def is_in_other_loops(self, other: _Ring) -> bool:
-        return all(own.is_in_another_loop(others) for own in self.lives for others in other.lives)
+    def is_in_other_loops(self, other: _Ring, *, in_turn: bool) -> bool:
+        """Whether the channels of two rings are in different loops, or with `in_turn` in turn in one."""
+        pairs = itertools.product(self.lives, other.lives)
+        return all(own.is_in_another_loop(others) or in_turn and may_be_in_turn(own, others) for own, others in pairs)
 
     def common(self, other: _Ring) -> tuple[int, int]:
         """The bytes and columns that one slot saves for two rings."""
@@ -62,6 +67,9 @@ def reuse_channels(kernel: KernelOp, context: Context) -> None:
     """Rewrites a tile_gpu.kernel without roles in place."""
     if kernel.roles is not None:
         return
+    # Without roles the loads of a loop run ahead if each fills a ring of its own.
+    if context.options.roles:
+        load_in_turn(kernel)
     rings, short_bytes = _joined(kernel, context)
     excess_bytes = short_bytes - scratch_bytes(kernel)
     # The operations are in an order in which one role may execute them.
@@ -90,9 +98,11 @@ def _joined(kernel: KernelOp, context: Context) -> tuple[list[_Ring], int]:
     short_columns = plan.columns_used - context.target.tensor_memory_columns
     lives = channel_lives(kernel)
     packed = [life for life in lives if short_columns > 0 and _ring(life).size[1]]
-    rings = _packed(packed)
+    rings, in_turn = _packed(packed), context.options.roles
     for ring in (_ring(life) for life in lives if life not in packed):
-        found = [earlier for earlier in rings if earlier.may_join(ring) and earlier.is_in_other_loops(ring)]
+        found = [
+            earlier for earlier in rings if earlier.may_join(ring) and earlier.is_in_other_loops(ring, in_turn=in_turn)
+        ]
         if found:
             short_bytes -= min(found, key=lambda earlier: _difference(earlier, ring)).join(ring)
         else:

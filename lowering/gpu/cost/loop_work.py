@@ -110,7 +110,7 @@ class LoopWork:
         stages: slots of every channel that is used.
         filled: slots that are full before the first iteration.
         taken: by channel and consumer, slots that it has used before the first iteration.
-        late: channels whose slots are released an iteration later.
+        late: by channel, the slots that are released an iteration later.
         alternates: whether two roles compute alternate iterations; the work is that of one of them.
         loads_once: whether few other blocks load the same data, so that it comes from DRAM.
         most_columns: the columns of the widest multiply of an iteration.
@@ -131,7 +131,7 @@ class LoopWork:
     stages: dict[str, int] = field(default_factory=dict)
     filled: Counter[str] = field(default_factory=Counter)
     taken: Counter[tuple[str, int]] = field(default_factory=Counter)
-    late: set[str] = field(default_factory=set)
+    late: Counter[str] = field(default_factory=Counter)
     is_prologue: bool = False
     alternates: bool = False
     loads_once: bool = False
@@ -388,7 +388,7 @@ class _Reader:
         channel = self._channel_name(op.channel)
         # In a branch, which the first iteration does not take, it releases the slot of the iteration before.
         if is_release and op.late and op.operation.parent.name == "scf.if":
-            loop.late.add(channel)
+            loop.late[channel] += 1
         loop.stages[channel] = made.stages if made.reuse == "ring" else UNLIMITED_STAGES
         waits, side, producer = _CHANNEL_SIDES[op.operation.name]
         if waits:
@@ -475,5 +475,5 @@ def timeline_cycles(loop: LoopWork, stages: dict[str, int], device: Device) -> f
     filled = {channel: count for channel, count in loop.filled.items() if channel in stages and count > 0}
     taken = {use: count for use, count in loop.taken.items() if count > 0}
     # The timeline has a release in every iteration; the first of a late one releases no slot.
-    stages = {channel: count - (channel in loop.late) for channel, count in stages.items()}
+    stages = {channel: count - loop.late[channel] for channel, count in stages.items()}
     return interval_cycles(roles, stages, filled, device.barrier_latency_cycles, taken)

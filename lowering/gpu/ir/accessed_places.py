@@ -143,6 +143,11 @@ class AccessedPlaces:
             found[place] = found.get(place, False) or is_written
         return found
 
+    def writes_memory(self, op: ir.Operation) -> bool:
+        """Whether an operation, or one inside of it, may write global memory, or orders the accesses of it."""
+        found = self.of(op)
+        return found.get(EVERYTHING, False) or found.get(_MEMORY, False)
+
     def _accesses(self, op: ir.Operation) -> Iterator[tuple[Place, bool]]:
         if op.name in STEPS_AND_SKIPS:
             channel = self._channel(op.operands[0])

@@ -55,7 +55,7 @@ class ChannelLife:
         """
         common = self._common_block(other)
         own, others = self.places[common], other.places[common]
-        if common not in (self._home, other._home) and own.operation == others.operation:
+        if common not in (self.home, other.home) and own.operation == others.operation:
             return own.operation.name == "scf.if"
         return own.last < others.first or others.last < own.first
 
@@ -65,7 +65,8 @@ class ChannelLife:
         return self._has_loop_inside(common) and other._has_loop_inside(common)
 
     @property
-    def _home(self) -> ir.Block:
+    def home(self) -> ir.Block:
+        """The innermost block that contains all uses."""
         return next(iter(self.places))
 
     def _common_block(self, other: ChannelLife) -> ir.Block:

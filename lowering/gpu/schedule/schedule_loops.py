@@ -75,8 +75,8 @@ _RECORDS = (
         "wgmma-in-flight",
         wgmma_in_flight,
         guarantees=(
-            "loops whose multiplies carry an accumulator have a schedule in which all but the waits for `wgmma` and "
-            "the releases of their slots is an iteration ahead"
+            "loops whose multiplies carry an accumulator have a schedule in which all but the last waits for `wgmma`, "
+            "one for each accumulator, and the last releases of their slots is an iteration ahead"
         ),
         without="each multiply is awaited in its iteration",
         needs=(State.CHANNELLED, State.EXPANDED),
