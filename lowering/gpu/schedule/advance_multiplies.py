@@ -53,6 +53,12 @@ def advance_multiplies(kernel: KernelOp, context: Context) -> None:
             write_schedules(kernel, _orders(rotations), context)
 
 
+def order_ahead(loop: ir.Operation) -> LoopOrder | None:
+    """The order of a loop of the role `mma` with multiplies ahead, for any slots; None if none may be, or some are."""
+    found = None if iterations_ahead(loop) else _rotation(loop, _group(operations_of_body(loop)))
+    return None if found is None else found.order()
+
+
 # The new slots of rings by their channel, and the ids of loops that no other schedule makes shorter then.
 Needed = tuple[Mapping[ir.Value, int], Collection[int]]
 
@@ -75,7 +81,7 @@ def advance_again(
         if multiplies is None or copies is None:
             continue
         orders = _orders([multiplies, replace(copies, count=2)])
-        wanted = needed(loop, _rings_of_sums(multiplies.group))
+        wanted = needed(loop, [_channel(op) for op in multiplies.group.members if op.name == _COMMIT])
         if wanted and are_legal(kernel, orders, context) and _set_slots(kernel, orders, wanted[0], context):
             write_legal_schedules(orders, context)
             context.at_bound.update(wanted[1])
@@ -130,10 +136,6 @@ def _loops_of_multiplies(kernel: KernelOp) -> list[tuple[ir.Operation, ir.Operat
         return []
     loops = {name: _loops(roles.bodies[name].blocks[0]) for name in (MULTIPLY, LOAD) if name in roles.bodies}
     return [(loop, _loop_of_loads(loop, loops)) for loop in loops[MULTIPLY]]
-
-
-def _rings_of_sums(group: _Group) -> list[MakeChannelOp]:
-    return [_channel(op) for op in group.members if op.name == _COMMIT]
 
 
 def _loops(block: ir.Block) -> list[ir.Operation]:
