@@ -17,6 +17,7 @@ SWITCHES = {
     "persistent": "let blocks compute others that have not started, one after the other; off unless set",
     "solver": "let OR-Tools (extra 'schedule') search shorter schedules of loops, about 2 s each; off unless set",
     "slices_in_bounds": "slices start inside of their arrays, and no offset of one wraps; off unless set",
+    "arrays_apart": "no memory is reached through two arguments of the kernel; off unless set",
     "checks": "assert at run time that no operation is undefined; off unless set",
     "allow_unconfirmed": "use behavior of the GPU that NVIDIA does not document; off unless set",
 }
@@ -49,6 +50,7 @@ class CompileOptions(Frozen):
     persistent: bool = False
     solver: bool = False
     slices_in_bounds: bool = False
+    arrays_apart: bool = False
     checks: bool = False
     allow_unconfirmed: bool = False
     stages: int | None = None

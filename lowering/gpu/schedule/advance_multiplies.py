@@ -53,6 +53,12 @@ def advance_multiplies(kernel: KernelOp, context: Context) -> None:
             write_schedules(kernel, _orders(rotations), context)
 
 
+def order_ahead(loop: ir.Operation) -> LoopOrder | None:
+    """The order of a loop of the role `mma` with multiplies ahead, for any slots; None if none may be, or some are."""
+    found = None if iterations_ahead(loop) else _rotation(loop, _group(operations_of_body(loop)))
+    return None if found is None else found.order()
+
+
 # The new slots of rings by their channel, and the ids of loops that no other schedule makes shorter then.
 Needed = tuple[Mapping[ir.Value, int], Collection[int]]
 

@@ -12,7 +12,7 @@ memory: a copy has it expanded, and is read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from tilec import cache_files, options
@@ -31,7 +31,7 @@ from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in, path_to
-from tilec.lowering.gpu.ir.operation_role import LOAD, MULTIPLY, is_rematerializable
+from tilec.lowering.gpu.ir.operation_role import MULTIPLY, is_rematerializable
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.slots import has_own_slots
 from tilec.lowering.gpu.kernel_pass import Context
@@ -45,21 +45,20 @@ from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, reordered, role_numbers, steady_state_of
+from tilec.lowering.gpu.schedule.role_orders import order_of_first_multiplies, order_of_late_sums, variants
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.ladder import solve
 from tilec.lowering.schedule.parts import ProblemError
 from tilec.lowering.schedule.problem import Problem, quantized
-from tilec.lowering.schedule.schedule import RoleOrder, Schedule, role_order
+from tilec.lowering.schedule.schedule import RoleOrder, Schedule
 from tilec.lowering.schedule.store import Store
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
 # The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
-# Operations have as many copies before the loop as they are iterations ahead.
-_MOST_ADVANCE = 3
 _MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
 # What a loop of one multiply has besides scalars.
 _OF_MULTIPLIES = (
@@ -73,14 +72,6 @@ _WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = WgmmaOp.OPERATION_NAME, 16
 # Operations that count on the order of their body.
 _ORDERED = (OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_NAME, SkipOp.OPERATION_NAME)
 _BUDGETS = "registers"
-# The roles that get another order, from the least change of the code on.
-_VARIANTS: tuple[Callable[[str], bool], ...] = (
-    lambda role: False,
-    lambda role: role == MULTIPLY,
-    lambda role: role in (LOAD, MULTIPLY),
-    lambda role: role != LOAD,
-    lambda role: True,
-)
 
 
 def follow_schedule(kernel: KernelOp, context: Context) -> None:
@@ -189,8 +180,9 @@ class _Loop:
         schedule = _shorter_schedule(state.loop, most_clocks, self.options.solver)
         if schedule is not None:
             slots = self._slots(state.loop, schedule)
-            yield from ((orders, slots) for orders in _variants(state.loop, schedule))
-        yield _order_of_late_sums(state.loop), {}
+            yield from ((orders, slots) for orders in variants(state.loop, schedule))
+        yield order_of_late_sums(state.loop), {}
+        yield order_of_first_multiplies(state.loop), {}
 
     def _keep(self, candidate: _Candidate) -> None:
         """Gives the loop a schedule that is legal with the slots that its rings get, and its roles what it needs."""
@@ -287,6 +279,9 @@ class _Loop:
             return False
         rewritten, positions = made
         candidate.orders[loop] = order_of(loop, positions)
+        if order.operations and found.roles[order.operations[0]] == MULTIPLY:
+            # One thread, which has scalars alone.
+            return True
         needed = _needed_registers(rewritten)
         return needed <= _needed_registers(loop) or self._has_registers(candidate, rewritten, needed)
 
@@ -358,26 +353,6 @@ def _shorter_schedule(found: LoopProblem, most_clocks: int, has_solver: bool) ->
 
 def _no_search(*_: object) -> None:
     """The exact scheduler of a compile without the solver: it finds nothing."""
-
-
-def _variants(found: LoopProblem, schedule: Schedule) -> list[dict[str, RoleOrder]]:
-    """The orders that a schedule asks for in some roles, where they are new; each choice of roles is there once.
-
-    Warpgroups of one role have the order of the first.
-    """
-    first = {part.loop.operation: number for number, part in reversed(list(enumerate(found.parts)))}
-    wanted = {found.roles[each]: role_order(schedule, schedule.role[each], found.ahead) for each in first.values()}
-    new = {role: order for role, order in wanted.items() if not order.is_present()}
-    chosen = dict.fromkeys(tuple(filter(has_new_order, new)) for has_new_order in _VARIANTS)
-    far = {role for role, order in new.items() if max(order.advances) > _MOST_ADVANCE}
-    return [{role: new[role] for role in roles} for roles in chosen if far.isdisjoint(roles)]
-
-
-def _order_of_late_sums(found: LoopProblem) -> dict[str, RoleOrder]:
-    """The order in which multiplies that run ahead follow the others, for which threads may wait; empty if it is so."""
-    numbers = [number for number, role in enumerate(found.roles) if role == MULTIPLY]
-    order = RoleOrder(tuple(sorted(numbers, key=lambda number: found.ahead[number] > 0)), (0,) * len(numbers))
-    return {} if order.is_present() else {MULTIPLY: order}
 
 
 def _folder() -> str | None:

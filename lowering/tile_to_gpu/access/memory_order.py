@@ -10,7 +10,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import is_within, owner_of, reached, reached_from
 from tilec.lowering.kernel_hints import REPEATED_STORE
-from tilec.lowering.tile.analysis.acquires import ACQUIRING
+from tilec.lowering.tile.analysis.acquires import ACQUIRING, is_read
 from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.divisibility import divisibility
@@ -124,7 +124,9 @@ class MemoryOrder:
         before = sorted(self.before(load), key=lambda op: (_line(op), op.name))
         for earlier in before:
             if _acquires(earlier):
-                return f"the load comes after an acquire in line {_line(earlier)}: memory order relaxed orders no loads"
+                apart = "" if is_read(earlier) else ", nor does this acquire with the hint arrays_apart"
+                line = _line(earlier)
+                return f"the load comes after an acquire in line {line}: memory order relaxed orders no loads{apart}"
         for earlier in before:
             if earlier.name not in LOADS:
                 return f"the load comes after '{earlier.name}' in line {_line(earlier)}, and may not precede it"

@@ -78,6 +78,7 @@ def _kernel_to_tile(kernel: Any, job: Job) -> Any:
 
 
 def _tile_passes(module: Any, job: Job) -> Any:
+    from tilec.ast_to_tile.control_flow.arrays_apart import order_arrays_apart
     from tilec.driver.entries import entries, with_one_entry
     from tilec.lowering.gpu.kernel_cycles import cycles_with_passes
     from tilec.lowering.gpu.passes import columns_needed
@@ -91,6 +92,8 @@ def _tile_passes(module: Any, job: Job) -> Any:
     with made.context:
         if job.options.slices_in_bounds:
             assume_slices(entry)
+        if job.options.arrays_apart and (remark := order_arrays_apart(entry)) is not None:
+            job.remarks.append(remark)
         if job.options.checks:
             # First, because later passes use what the kernel promises.
             insert_checks(entry, job.remarks)

@@ -275,7 +275,7 @@ def test_no_schedule_makes_results_wrong(
     monkeypatch.setattr(SteadyState, "is_at_least", lambda *_: True)
     monkeypatch.setattr(follow_schedule, "_most_clocks", lambda _: 0)
     monkeypatch.setattr(follow_schedule, "_shorter_schedule", lambda found, *_: random_schedule(choose, found))
-    monkeypatch.setattr(follow_schedule, "_order_of_late_sums", lambda _: {})
+    monkeypatch.setattr(follow_schedule, "order_of_late_sums", lambda _: {})
     kernel, grid, output, args, expected, magnitudes = CASES[name](3)
     for seed in range(12):
         compare._compiled.cache_clear()

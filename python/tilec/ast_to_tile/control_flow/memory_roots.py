@@ -33,7 +33,7 @@ _LOOPS = {"cuda_tile.for": (3, "cuda_tile.continue"), "cuda_tile.loop": (0, "cud
 
 
 def memory_roots(value: ir.Value) -> frozenset[Root]:
-    """The entry arguments whose memory a pointer or view may point to."""
+    """The entry arguments whose memory a pointer or view may point to; raises LookupError if one may be any other."""
     found: set[Root] = set()
     seen: set[ir.Value] = set()
     work = [value]
@@ -67,7 +67,8 @@ def _sources(value: ir.Value) -> list[ir.Value]:
     if owner.name == "cuda_tile.constant":
         # A null pointer.
         return []
-    assert owner.name in _FORWARDS_MEMORY, value
+    if owner.name not in _FORWARDS_MEMORY:
+        raise LookupError(owner.name)
     return [owner.operands[0]]
 
 
