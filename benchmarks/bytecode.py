@@ -6,9 +6,7 @@ writes; the benchmark prints the times with and without verification.
 
 from __future__ import annotations
 
-import sys
-
-from parse import best, kernel
+from parse import best, kernel, operations_of_command_line
 
 from tilec.dialect.assembly.reader import read_module as read_text
 from tilec.dialect.bytecode.reading.reader import read_module
@@ -18,7 +16,7 @@ from tilec.text_input.module import Module
 
 
 def main() -> None:
-    operations = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
+    operations = operations_of_command_line(__doc__)
     text = kernel(operations)
     module = Module.parse(text)
     data = module.to_bytecode()

@@ -23,7 +23,10 @@ from collections import defaultdict
 from pathlib import Path
 from typing import Any
 
+import argument_types
 from compile_time import operations, ready_kernel, signature, write_bytecode
+from progress import show_progress
+from sheet.case import TARGETS
 
 # What valgrind looks for in code: four rotations that change nothing, then an exchange that changes nothing. It then
 # reads the request that rax points to (valgrind.h, "amd64-linux").
@@ -44,7 +47,9 @@ def main() -> None:
         sys.exit("valgrind is not installed (apt install valgrind)")
     with tempfile.TemporaryDirectory() as folder:
         options.bytecode = None if options.case is None else write_bytecode(options.case, Path(folder))
+        show_progress("valgrind counts the instructions of a compile, about a minute")
         found = counted(valgrind, options, Path(folder))
+        show_progress("")
         count = operations(options)
     total = sum(found.values())
     print(f"{options.case or f'f16 matmul, tile {options.tile}'}, {options.target}: millions of instructions\n")
@@ -57,8 +62,10 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="sm_100a")
-    parser.add_argument("--tile", default="128,128,64", help="extents M, N, K of the matmul (default: %(default)s)")
+    parser.add_argument("--target", default="sm_100a", choices=TARGETS)
+    parser.add_argument(
+        "--tile", type=argument_types.extents, default="128,128,64", help="M,N,K (default: %(default)s)"
+    )
     parser.add_argument("--case", help="a row of the sheet instead of the matmul")
     parser.add_argument("--json", type=Path, help="write the instructions of each stage to a file")
     parser.add_argument("--child", action="store_true", help=argparse.SUPPRESS)

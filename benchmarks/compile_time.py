@@ -30,6 +30,10 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+import argument_types
+from progress import show_progress
+from sheet.case import TARGETS
+
 KERNEL = Path(__file__).with_name("matmul_kernel.py")
 # The most seconds for all stages; other kernels have no goal.
 GOALS_S = {None: 0.10, "attention full 128x128 d128": 0.40}
@@ -126,9 +130,11 @@ def measure(child: str, options: argparse.Namespace) -> dict[str, list[float]]:
     words = [sys.executable, __file__, "--child", child, "--target", options.target, "--tile", options.tile]
     words += [] if options.bytecode is None else ["--bytecode", options.bytecode]
     runs = []
-    for _ in range(options.repeats):
+    for number in range(1, options.repeats + 1):
+        show_progress(f"{child}: process {number} of {options.repeats}")
         output = subprocess.run(words, check=True, capture_output=True, text=True).stdout
         runs.append(json.loads(output.splitlines()[-1]))
+    show_progress("")
     return {stage: [run[stage] for run in runs] for stage in runs[0]}
 
 
@@ -202,10 +208,12 @@ CHILDREN = {"tilec": compile_once, "tileiras": tileiras_once}
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="sm_100a", help="sm_100a or sm_90a")
-    parser.add_argument("--tile", default="128,128,64", help="extents of a block's tile: M,N,K")
+    parser.add_argument("--target", default="sm_100a", choices=TARGETS)
+    parser.add_argument(
+        "--tile", type=argument_types.extents, default="128,128,64", help="extents of a block's tile: M,N,K"
+    )
     parser.add_argument("--case", help="a row of the sheet instead of the matmul")
-    parser.add_argument("--repeats", type=int, default=7, help="number of processes")
+    parser.add_argument("--repeats", type=argument_types.positive, default=7, help="number of processes")
     parser.add_argument("--child", choices=CHILDREN, help=argparse.SUPPRESS)
     parser.add_argument("--bytecode", help=argparse.SUPPRESS)
     return parser.parse_args()

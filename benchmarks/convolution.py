@@ -12,14 +12,15 @@ lowering that the compiler chooses. FILE gets the tables as Markdown; without it
 
 from __future__ import annotations
 
+import argparse
 import re
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 import convolution_kernel
+from progress import show_progress
 
 import tilec as ct
 from tilec.explain.reports import reports_of
@@ -274,9 +275,9 @@ def table(head: list[str], rows: Iterator[list[str]]) -> Iterator[str]:
     yield f"| {' | '.join(head)} |"
     yield "|" + "---|" * len(head)
     for number, row in enumerate(rows, 1):
-        print(f"\r{number} rows", end="", file=sys.stderr, flush=True)
+        show_progress(f"row {number}: {row[0]}")
         yield f"| {' | '.join(row)} |"
-    print(file=sys.stderr)
+    show_progress("")
 
 
 CODE = ["layer", "target", "images by", "written, GEMM", "convolution", "executed, GEMM", "convolution"]
@@ -342,10 +343,14 @@ def report() -> Iterator[str]:
 
 
 def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("file", nargs="?", type=Path, metavar="FILE", help="the Markdown file (default: print it)")
+    output = parser.parse_args().file
+    show_progress("the simulator counts the bytes of images")
     check_of_traffic()
     text = "\n".join(report()) + "\n"
-    if len(sys.argv) > 1:
-        Path(sys.argv[1]).write_text(text)
+    if output is not None:
+        output.write_text(text)
     else:
         print(text, end="")
 

@@ -115,11 +115,14 @@ def _check(folder: Path, case: Case) -> int:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("action", choices=("make", "run"), nargs="?")
-    parser.add_argument("folder", type=Path, nargs="?")
+    parser.add_argument("action", choices=("make", "run"), nargs="?", help="(default: both)")
+    parser.add_argument("folder", type=Path, nargs="?", help="of the kernels")
     options = parser.parse_args()
     if options.action == "run":
-        return run((options.folder or HERE).resolve())
+        folder = options.folder or HERE
+        if not (folder / "tilec").is_dir():
+            parser.error(f"argument folder: expected a folder that make wrote, but {folder} has no tilec")
+        return run(folder.resolve())
     folder = options.folder or Path("out/h200")
     make(folder)
     return 0 if options.action == "make" else run(folder.resolve())

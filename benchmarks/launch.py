@@ -23,7 +23,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import argument_types
 from compile_time import machine
+from progress import show_progress
 
 HERE = Path(__file__).parent
 GRID = (4, 4, 1)
@@ -209,11 +211,13 @@ def measure(rounds: int, site: Path | None) -> list[tuple[Case, float, float | N
     empty = seconds_per_launch(lambda: None, LAUNCHES)
     gc.disable()
     times: list[tuple[list[float], list[float]]] = [([], []) for _ in all_cases]
-    for _ in range(rounds):
+    for number in range(1, rounds + 1):
+        show_progress(f"round {number} of {rounds}")
         for case, (ours, theirs) in zip(all_cases, times, strict=True):
             ours.append(seconds_per_launch(case.launch, case.launches) - empty)
             if case.cutile:
                 theirs.append(seconds_per_launch(case.cutile, case.launches) - empty)
+    show_progress("")
     medians = [(statistics.median(ours), statistics.median(theirs) if theirs else None) for ours, theirs in times]
     return [(case, *median) for case, median in zip(all_cases, medians, strict=True)]
 
@@ -240,10 +244,12 @@ def build(folder: Path) -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--site", type=Path)
-    parser.add_argument("--rounds", type=int, default=9)
-    parser.add_argument("--output", type=Path)
-    parser.add_argument("--check", action="store_true")
+    parser.add_argument("--site", type=argument_types.folder, help="a folder of packages to search last, for torch")
+    parser.add_argument(
+        "--rounds", type=argument_types.positive, default=9, help="of all launches (default: %(default)s)"
+    )
+    parser.add_argument("--output", type=Path, help="the Markdown file, beside the table on standard output")
+    parser.add_argument("--check", action="store_true", help="exit with status 1 if a ratio exceeds its bound")
     parser.add_argument("--with-null-driver", action="store_true", help=argparse.SUPPRESS)
     return parser.parse_args()
 

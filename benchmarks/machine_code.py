@@ -26,6 +26,8 @@ from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
+import argument_types
+from progress import show_progress
 from sheet import compilers, table
 from sheet.cases import CASES, TARGETS, Case
 from sheet.machine_code.counts import sheet_of
@@ -170,14 +172,6 @@ def write_json(path: Path, versions: dict[str, str], rows: list[_Row]) -> None:
     path.write_text(f'{{"versions": {json.dumps(versions)}, "rows": [\n{lines}\n]}}\n')
 
 
-def show_progress(text: str) -> None:
-    """Replaces the progress line of a terminal, or writes a line."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
-    elif text:
-        print(text, file=sys.stderr, flush=True)
-
-
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kernel", action="append", metavar="TEXT", help="kernels with a text in their name")
@@ -186,7 +180,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--json", metavar="FILE", help="write all figures, those of every loop and role")
     parser.add_argument("--resume", action="store_true", help="keep the rows that FILE has")
     parser.add_argument("--markdown", action="store_true", help="print a page of Markdown")
-    parser.add_argument("--timeout", type=int, default=120, metavar="S", help="seconds of a compile (default: 120)")
+    parser.add_argument(
+        "--timeout", type=argument_types.positive, default=120, metavar="S", help="seconds of a compile (default: 120)"
+    )
     found = parser.parse_args()
     if found.resume and not found.json:
         parser.error("--resume needs --json FILE")

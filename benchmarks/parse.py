@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import sys
+import argparse
 import time
 from collections.abc import Callable
 
@@ -49,8 +49,18 @@ def best(work: Callable[[], object]) -> float:
     return min(times)
 
 
+def operations_of_command_line(description: str | None) -> int:
+    """The number of operations that the command line gives: a multiple of those of a step is written."""
+    parser = argparse.ArgumentParser(description=description, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("operations", nargs="?", type=int, default=5000, help="of the kernel (default: %(default)s)")
+    found = int(parser.parse_args().operations)
+    if found < len(_STEP):
+        parser.error(f"argument operations: expected at least {len(_STEP)}, got {found}")
+    return found
+
+
 def main() -> None:
-    operations = int(sys.argv[1]) if len(sys.argv) > 1 else 5000
+    operations = operations_of_command_line(__doc__)
     text = kernel(operations)
     module = Module.parse(text)
     generic = module.to_text(generic=True)

@@ -23,6 +23,7 @@ from math import prod
 from pathlib import Path
 from typing import Any
 
+from progress import show_progress
 from sheet.cases import CASES, TARGETS
 from sheet.machine_code.disassembly import INSTRUCTION_BYTES
 from sheet.machine_code.occupancy import blocks_per_processor
@@ -414,12 +415,6 @@ def main() -> None:
     print(f"{len(PASSES)} passes, {len(HEURISTICS)} heuristics, {len(jobs)} kernels and targets, ", end="")
     print(f"{len(rows)} pairs that a pass changes\n")
     print(table(rows, options.only or names))
-
-
-def show_progress(text: str) -> None:
-    """Replaces the progress line of a terminal."""
-    if sys.stderr.isatty():
-        print(f"\r\x1b[K{text}", end="", file=sys.stderr, flush=True)
 
 
 def arguments() -> argparse.Namespace:

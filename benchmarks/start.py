@@ -27,7 +27,10 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
+import argument_types
 from compile_time import machine
+from progress import show_progress
+from sheet.case import TARGETS
 from tileiras_compile import installed
 
 HERE = Path(__file__).parent
@@ -204,11 +207,14 @@ def sample(row: Row, folder: Path) -> Sample:
 def measure(programs: list[Row], repeats: int, folder: Path) -> dict[str, Sample]:
     """The medians of each row; the first run of each program, which fills caches, is not counted."""
     for row in programs:
+        show_progress(f"first run: {row.name}")
         sample(row, folder)
     runs: dict[str, list[Sample]] = {row.name: [] for row in programs}
-    for _ in range(repeats):
+    for number in range(1, repeats + 1):
         for row in programs:
+            show_progress(f"{number} of {repeats}: {row.name}")
             runs[row.name].append(sample(row, folder))
+    show_progress("")
     return {
         name: Sample(
             statistics.median(run.processor for run in samples), statistics.median(run.wall for run in samples)
@@ -267,8 +273,8 @@ def main() -> None:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--target", default="sm_100a", help="sm_100a or sm_90a")
-    parser.add_argument("--repeats", type=int, default=9, help="number of processes per row")
+    parser.add_argument("--target", default="sm_100a", choices=TARGETS)
+    parser.add_argument("--repeats", type=argument_types.positive, default=9, help="number of processes per row")
     parser.add_argument("--other", metavar="PYTHON", help="the Python of another installation of tilec")
     parser.add_argument("--output", type=Path, help="file for the report, such as benchmarks/results/start.md")
     return parser.parse_args()

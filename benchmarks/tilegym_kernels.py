@@ -23,6 +23,8 @@ from concurrent.futures import ProcessPoolExecutor
 from pathlib import Path
 from typing import Any
 
+import argument_types
+from progress import show_progress
 from sheet import compilers
 from sheet.case import TARGETS
 from sheet.machine_code.counts import sheet_of
@@ -82,8 +84,10 @@ def measure_all(rows: Sequence[KernelRow], jobs: int) -> None:
     with ProcessPoolExecutor(jobs) as executor:
         for compiler in (by_tilec, by_tileiras):
             figures = executor.map(measure, itertools.repeat(compiler), sources, targets)
-            for row, found in zip(compiled, figures, strict=True):
+            for number, (row, found) in enumerate(zip(compiled, figures, strict=True), 1):
+                show_progress(f"{number} of {len(compiled)} {compiler.__name__}: {row.name} {row.target}")
                 row.figures.update(found)
+    show_progress("")
 
 
 def measure(compiler: Callable[[Path, str], dict[str, Any]], source: Path, target: str) -> dict[str, Any]:
@@ -149,11 +153,13 @@ def revision(checkout: Path) -> str:
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("checkout", type=Path)
+    parser.add_argument("checkout", type=argument_types.folder, help="of github.com/NVIDIA/TileGym")
     parser.add_argument("--target", action="append", choices=TARGETS, help="a target (default: both)")
     parser.add_argument("--records", type=Path, help="the folder of the records and the bytecode")
     parser.add_argument("--reuse", action="store_true", help="take the records of an earlier run from this folder")
-    parser.add_argument("--jobs", type=int, default=1, help="processes that compile; more disturb the times")
+    parser.add_argument(
+        "--jobs", type=argument_types.positive, default=1, help="processes that compile; more disturb the times"
+    )
     parser.add_argument("--output", type=Path, help="the Markdown file (default: standard output)")
     found = parser.parse_args()
     if found.reuse and found.records is None:

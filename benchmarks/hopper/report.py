@@ -8,12 +8,13 @@ replay.py found, and `machine.txt`, a line that names the GPU and the software.
 
 from __future__ import annotations
 
+import argparse
 import json
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+FILES = ("machine.txt", "timing.json", "constants.json", "replay.md")
 TILEC, TILEIRAS, TRITON = "tilec", "tileiras", "Triton"
 
 
@@ -77,5 +78,15 @@ def _table(titles: list[str], rows: Iterable[list[str]]) -> Iterator[str]:
         yield f"| {' | '.join(row)} |"
 
 
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path, metavar="FOLDER", help="the folder of the measurements")
+    folder = parser.parse_args().folder
+    missing = [name for name in FILES if not (folder / name).is_file()]
+    if missing:
+        parser.error(f"argument FOLDER: {folder} has no {', '.join(missing)}: expected {', '.join(FILES)}")
+    print("\n".join(report(folder)))
+
+
 if __name__ == "__main__":
-    print("\n".join(report(Path(sys.argv[1]))))
+    main()

@@ -207,7 +207,3 @@ def _array(array: np.ndarray) -> str:
     if array.size <= 64:
         return f"{array.dtype} {array.tolist()}"
     return f"{array.dtype} {array.shape}, from {array.reshape(-1)[:8].tolist()}"
-
-
-if __name__ == "__main__":
-    sys.exit(main(sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), Path(sys.argv[4])))

@@ -6,9 +6,9 @@ operations, values, types and attributes, the PTX and the remarks are to be the 
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import linecache
-import sys
 from typing import Any
 
 import compared_kernels
@@ -43,9 +43,12 @@ def digest(seed: int, target: int) -> str:
 
 
 def main() -> None:
-    salt, *seeds = map(int, sys.argv[1:])
-    add_to_hashes(salt)
-    for seed in seeds:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("salt", type=int, metavar="SALT", help="a number that is mixed into the hashes")
+    parser.add_argument("seeds", type=int, nargs="+", metavar="SEED", help="the seeds of the kernels")
+    options = parser.parse_args()
+    add_to_hashes(options.salt)
+    for seed in options.seeds:
         for number, target in enumerate(compared_kernels.TARGETS):
             print(f"seed {seed} {target}: {digest(seed, number)}", flush=True)
 

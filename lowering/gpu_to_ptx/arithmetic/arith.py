@@ -280,7 +280,8 @@ def extreme(lowering: Lowering, operation: ir.Operation) -> None:
     name, signed = _EXTREMES[operation.name]
 
     def step(kind: PtxElement, a: ir.Value, b: ir.Value) -> ir.Value:
-        return lowering.compute(f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;", kind.register, a, b)
+        text = f"{name}.{'s' if signed else 'u'}{kind.register_bits} $0, $1, $2;"
+        return one_of(lowering, a, b, lowering.compute(text, kind.register, a, b))
 
     each_integer(lowering, operation, signed, step)
 
@@ -360,4 +361,13 @@ def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Valu
         integers = [lowering.compute("selp.b32 $0, 1, 0, $1;", "i32", x) for x in (a, b)]
         chosen = lowering.compute("selp.b32 $0, $1, $2, $3;", "i32", *integers, condition)
         return lowering.compute("setp.ne.b32 $0, $1, 0;", "i1", chosen)
-    return lowering.compute(f"selp.{kind.register_suffix} $0, $1, $2, $3;", kind.register, a, b, condition)
+    text = f"selp.{kind.register_suffix} $0, $1, $2, $3;"
+    return one_of(lowering, a, b, lowering.compute(text, kind.register, a, b, condition))
+
+
+def one_of(lowering: Lowering, a: ir.Value, b: ir.Value, chosen: ir.Value) -> ir.Value:
+    """A register that holds a or b, which is extended as they are if both are extended alike."""
+    extension = lowering.extensions.get(a)
+    if extension is not None and extension == lowering.extensions.get(b):
+        lowering.extensions[chosen] = extension
+    return chosen

@@ -73,6 +73,7 @@ class Lowering:
         literals: The text of the constant that a register holds.
         packed: The register of 32 or 64 bits from which the halves (low, high) were extracted.
         bytes_of_words: The register of 32 bits from which an element was extracted, and the number of its byte.
+        extensions: The bits of a short integer that a register holds sign- (True) or zero-extended (False).
         bit_fields: The bits of a register of 32 bits that an integer is, if they are not a byte of `bytes_of_words`.
         floats_of_bits: How registers of two 16-bit floats of integers were computed from bits of words.
         integer_bounds: The least and the largest integer that a float is.
@@ -117,6 +118,7 @@ class Lowering:
         self.literals: dict[ir.Value, str] = {}
         self.packed: dict[tuple[ir.Value, ...], ir.Value] = {}
         self.bytes_of_words: dict[ir.Value, tuple[ir.Value, int]] = {}
+        self.extensions: dict[ir.Value, tuple[int, bool]] = {}
         self.bit_fields: dict[ir.Value, BitField] = {}
         self.floats_of_bits: dict[ir.Value, FloatsOfBits] = {}
         self.integer_bounds: dict[ir.Value, tuple[int, int]] = {}

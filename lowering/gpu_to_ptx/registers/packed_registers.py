@@ -123,14 +123,17 @@ def extended(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Va
     """Extends 8 and 4 bits to 16 and i1 to 32; other types fill their registers."""
     if kind.is_predicate:
         return lowering.compute(f"selp.b32 $0, {-1 if signed else 1}, 0, $1;", "i32", register)
-    if kind.bits > 8:
+    if kind.bits > 8 or lowering.extensions.get(register) == (kind.bits, signed):
         return register
     if not signed:
-        return lowering.compute(f"and.b16 $0, $1, {(1 << kind.bits) - 1:#x};", "i16", register)
-    if kind.bits == 8:
-        return lowering.compute("cvt.s16.s8 $0, $1;", "i16", register)
-    raised = lowering.compute(f"shl.b16 $0, $1, {16 - kind.bits};", "i16", register)
-    return lowering.compute(f"shr.s16 $0, $1, {16 - kind.bits};", "i16", raised)
+        found = lowering.compute(f"and.b16 $0, $1, {(1 << kind.bits) - 1:#x};", "i16", register)
+    elif kind.bits == 8:
+        found = lowering.compute("cvt.s16.s8 $0, $1;", "i16", register)
+    else:
+        raised = lowering.compute(f"shl.b16 $0, $1, {16 - kind.bits};", "i16", register)
+        found = lowering.compute(f"shr.s16 $0, $1, {16 - kind.bits};", "i16", raised)
+    lowering.extensions[found] = kind.bits, signed
+    return found
 
 
 def widened(lowering: Lowering, kind: PtxElement, signed: bool, register: ir.Value, bits: int) -> ir.Value:

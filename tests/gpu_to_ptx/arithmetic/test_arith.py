@@ -370,3 +370,49 @@ def test_product_of_64_bits_and_a_constant(number):
     run(text, [a, y])
     assert np.array_equal(y, wrapped([value * number for value in exact(a)], np.int64))
     assert ("mul.lo.s64" in ptx_of(text)) == (number in (12, -8, -(2**63)))
+
+
+# A median, and an extreme of an extreme that is selected.
+MEDIAN = """%low = arith.min{s}i %x0, %x1 : {t}
+    %high = arith.max{s}i %x0, %x1 : {t}
+    %middle = arith.min{s}i %high, %x2 : {t}
+    %y = arith.max{s}i %low, %middle : {t}"""
+SELECTED = """%low = arith.min{s}i %x0, %x1 : {t}
+    %high = arith.max{s}i %x0, %x1 : {t}
+    %p = arith.cmpi {s}lt, %x2, %x0 : {t}
+    %chosen = arith.select %p, %low, %high : {m}, {t}
+    %y = arith.max{s}i %chosen, %x2 : {t}"""
+
+
+def median(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return np.sort([a, b, c], axis=0)[1]
+
+
+def selected(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    return np.maximum(np.where(c < a, np.minimum(a, b), np.maximum(a, b)), c)
+
+
+@pytest.mark.parametrize(("body", "exact_values"), [(MEDIAN, median), (SELECTED, selected)])
+@pytest.mark.parametrize(("sign", "dtype", "extension"), [("s", np.int8, "cvt.s16.s8"), ("u", np.uint8, "and.b16")])
+def test_extremes_of_extended_bytes_are_extended(body, exact_values, sign, dtype, extension):
+    """The three bytes of each of a thread's two elements are extended; no extreme of them is extended again."""
+    own, mask = tile("i8", LAYOUT), tile("i1", LAYOUT)
+    text = elementwise(body.format(s=sign, t=own, m=mask), [("i8", LAYOUT)] * 3, ("i8", LAYOUT))
+    given = [integers(np.int8, seed).view(dtype) for seed in (50, 51, 52)]
+    result = np.zeros(256, dtype)
+    run(text, [*given, result])
+    assert np.array_equal(result, exact_values(*given))
+    sources = {source for _, source in re.findall(rf"{re.escape(extension)} (%h\d+), (%h\d+)", ptx_of(text))}
+    assert len(sources) == 6
+
+
+def test_sums_of_extended_bytes_are_extended_again():
+    own = tile("i8", LAYOUT)
+    body = f"""%a = arith.maxui %x0, %x1 : {own}
+    %b = arith.addi %a, %x1 : {own}
+    %y = arith.minui %b, %a : {own}"""
+    a, b = integers(np.int8, 53).view(np.uint8), integers(np.int8, 54).view(np.uint8)
+    result = np.zeros(256, np.uint8)
+    run(elementwise(body, [("i8", LAYOUT)] * 2, ("i8", LAYOUT)), [a, b, result])
+    largest = np.maximum(a, b)
+    assert np.array_equal(result, np.minimum(largest + b, largest))
