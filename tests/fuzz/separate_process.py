@@ -14,7 +14,7 @@ Result = TypeVar("Result")
 def run_in_process(function: Callable[[], Result], seconds: int) -> Result | str:
     """The result of the function, or `timeout`, or `crash` with a signal; errors of the function are RuntimeError.
 
-    The seconds are those of the processor, so that other work on the machine is no failure; of the clock, ten times.
+    The seconds are those of the processor, ten times as many of the clock: other work on the machine causes no failure.
     """
     reader, writer = os.pipe()
     child = os.fork()
