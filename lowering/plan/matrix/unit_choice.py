@@ -86,12 +86,29 @@ def _refusal(
     refusal = unit.operand_refusal(types, op.lhs.type.shape[1]) or unit.refusal(rows, columns, warps)
     if refusal is None and types.scale is not None:
         refusal = scaled_refusal(op, types, target, ctas)
-    if refusal is None and types.is_sparse and unit.accumulates_in_tensor_memory:
-        refusal = columns_refusal(op, target)
+    if refusal is None and types.is_sparse:
+        by_tensor_memory = unit.accumulates_in_tensor_memory
+        refusal = (
+            columns_refusal(op, target) if by_tensor_memory else _faster_if_dense(op, unit, target, warps, free_columns)
+        )
     if refusal is None and unit.accumulates_in_tensor_memory and _columns(op, ctas) > free_columns:
         needed = _columns(op, ctas)
         refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {needed}"
     return refusal
+
+
+def _faster_if_dense(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int, free_columns: int) -> str | None:
+    """The reason not to multiply a sparse lhs in registers, if tensor memory has room for the multiply of a dense one.
+
+    By the model (B200) a product of 256x256x64 takes 2048 cycles by mma.sync, and 1600 by tcgen05 with the dense lhs,
+    which threads make and store. With 64 rows, for which tcgen05 has half of its rate, 64x256x64 takes 584 and 728.
+    """
+    dense, (rows, columns) = UNITS[target.matrix_units[0]], op.acc.type.shape
+    if not dense.accumulates_in_tensor_memory or rows % target.multiplied_rows:
+        return None
+    if dense.refusal(rows, columns, warps) is not None or accumulator_columns(op) > free_columns:
+        return None
+    return f"{unit.name} takes longer than {dense.name} with a dense operand of {rows} rows"
 
 
 @dataclass(eq=False)
