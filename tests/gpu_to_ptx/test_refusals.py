@@ -36,6 +36,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "TARGET" warps 4 {
 %numbers = arith.constant dense<0> : !numbers
 %words = arith.constant dense<0> : tensor<128x4xi32, #words>
 %s = arith.constant dense<0.0> : !s
+%z = arith.constant dense<0.0> : !fragments
 %c = tile_gpu.shared : !c
 %a = tile_gpu.shared : !a
 %b = tile_gpu.shared : !b
@@ -65,7 +66,6 @@ REFUSALS = {
     "%r = tile_gpu.wgmma f16 %a, %c sparse %words : tensor<128x4xi32, #words>, %s : !a, !c -> !s": (
         "'tile_gpu.wgmma': expected metadata in the layout of wgmma, but got register=(0,1)(0,2)(64,0)"
     ),
-    "%z = arith.constant dense<0.0> : !fragments\n"
     "%r = tile_gpu.mma_sync %a, %c sparse %words : tensor<128x4xi32, #words>, %z : !a, !c -> !fragments": (
         "'tile_gpu.mma_sync': expected metadata in the layout register=(0,2)(16,0) lane=(8,0)(0,1)(1,0)(2,0)(4,0) "
         "warp=(64,0)(32,0) shape=128x4, but got register=(0,1)(0,2)(64,0)"
