@@ -11,7 +11,7 @@ from tilec.dialect.tile_gpu.operations.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import rectangles
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator
+from tilec.lowering.layout.mma_sync import FRAGMENT_ROWS, least_depth, mma_sync_accumulator, sparse_metadata
 from tilec.lowering.layout.tensor_layout import TensorLayout, tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import groups_along_columns, wgmma_accumulator, wgmma_metadata, wgmma_operand
 from tilec.lowering.target import TENSOR_LANES, TENSOR_MEMORY_COLUMNS, Target
@@ -112,8 +112,9 @@ class MatrixUnit:
     descriptor: DescriptorFormat | None = None
     # Elements whose sums in f32 have fewer bits than f32.
     short_sums: frozenset[str] = frozenset()
-    # The layout of the metadata of a sparse lhs in registers, by shape and number of warps; None: in tensor memory.
-    metadata_layout: Callable[[Shape, int], LinearLayout] | None = None
+    # The layout of the metadata of a sparse lhs in registers, by words of a row, layout of the accumulator and warps.
+    # None: in tensor memory.
+    metadata_layout: Callable[[int, LinearLayout, int], LinearLayout] | None = None
     # The layout of an lhs in registers, by shape, number of warps, element; None: both operands are in shared memory.
     lhs_layout: Callable[[Shape, int, str], LinearLayout] | None = None
 
@@ -195,6 +196,13 @@ def _mma_sync_refusal(rows: int, columns: int, warps: int) -> str | None:
     return None
 
 
+def _sparse_mma_sync_refusal(rows: int, columns: int, warps: int) -> str | None:
+    # The sparse operand is the left one, so that fewer rows cannot be columns.
+    if rows < FRAGMENT_ROWS:
+        return f"sparse mma.sync needs {FRAGMENT_ROWS} rows, the accumulator has {rows}"
+    return None
+
+
 _HALVES = {"f16": MnMajor(), "bf16": MnMajor()}
 _BYTES = {"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor(), "i8": MnMajor()}
 # PTX ISA 9.7.16.2.1 and 9.7.15.2: kinds of tcgen05.mma and shapes of wgmma, by operand and accumulator.
@@ -263,7 +271,11 @@ _WGMMA = MatrixUnit(
     lhs_layout=lambda shape, warps, element: wgmma_operand(shape, warps, element_type(element).storage_bytes),
 )
 _WGMMA_SPARSE = replace(
-    _WGMMA, name="sparse wgmma", refusal=_sparse_wgmma_refusal, lhs_layout=None, metadata_layout=wgmma_metadata
+    _WGMMA,
+    name="sparse wgmma",
+    refusal=_sparse_wgmma_refusal,
+    lhs_layout=None,
+    metadata_layout=lambda words, accumulator, warps: wgmma_metadata((accumulator.shape[0], words), warps),
 )
 _MMA_SYNC = MatrixUnit(
     "mma.sync",
@@ -275,6 +287,15 @@ _MMA_SYNC = MatrixUnit(
         shape, warps, element_type(element).storage_bytes
     ),
     refusal=_mma_sync_refusal,
+)
+# PTX ISA 9.7.14.6: the instructions of 64 bytes along K, which are the only ones of 8-bit floats.
+_MMA_SYNC_SPARSE = replace(
+    _MMA_SYNC,
+    name="sparse mma.sync",
+    accumulators=_TENSOR_CORE_ACCUMULATORS,
+    step_bytes=lambda element: STEP_BYTES,
+    refusal=_sparse_mma_sync_refusal,
+    metadata_layout=lambda words, accumulator, warps: sparse_metadata(words, accumulator),
 )
 _FMA = MatrixUnit(
     "fma",
@@ -289,7 +310,8 @@ _FMA = MatrixUnit(
 UNITS = {
     unit.name: unit
     for unit in (
-        _TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _TCGEN05_WS, _WGMMA, _WGMMA_SPARSE, _MMA_SYNC, _FMA,
+        _TCGEN05, _TCGEN05_SCALED, _TCGEN05_SPARSE, _TCGEN05_WS, _WGMMA, _WGMMA_SPARSE, _MMA_SYNC, _MMA_SYNC_SPARSE,
+        _FMA,
     )
 }  # fmt: skip
 

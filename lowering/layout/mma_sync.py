@@ -122,6 +122,22 @@ class OperandLayout:
         )
 
 
+def sparse_metadata(words: int, accumulator: LinearLayout) -> LinearLayout:
+    """The words of metadata of a sparse left operand (dialect/tilex), of as many rows as an accumulator layout.
+
+    Lanes 0 and 1 of four have words of the two rows that they multiply, lanes 2 and 3 the next word of each, if there
+    are several (PTX ISA 9.7.14.6.2).
+    """
+    rows = [basis[0] for basis in accumulator.register]
+    blocks = [step for step in rows[ACCUMULATOR_BITS:] if step]
+    return LinearLayout(
+        (*along_columns(doubling(2, words)), *along_rows(blocks)),
+        ((rows[1], 0), (0, min(1, words - 1)), *((basis[0], 0) for basis in accumulator.lane[2:])),
+        tuple((basis[0], 0) for basis in accumulator.warp),
+        (accumulator.shape[0], words),
+    )
+
+
 def left_operand(accumulator: LinearLayout, depth: int, element_bytes: int) -> OperandLayout:
     """The left operand, M x `depth`, for an accumulator layout that is not transposed."""
     rows = [basis[0] for basis in accumulator.register]
@@ -130,12 +146,16 @@ def left_operand(accumulator: LinearLayout, depth: int, element_bytes: int) -> O
     return _operand((accumulator.shape[0], depth), element_bytes, lanes, [rows[1]], rows[ACCUMULATOR_BITS:], warps)
 
 
-def right_operand(accumulator: LinearLayout, depth: int, element_bytes: int) -> OperandLayout:
-    """The transpose of the right operand, N x `depth`, for an accumulator layout that is not transposed."""
+def right_operand(accumulator: LinearLayout, depth: int, element_bytes: int, factor: int = 1) -> OperandLayout:
+    """The transpose of the right operand, N x `depth`, for an accumulator layout that is not transposed.
+
+    An instruction multiplies `factor` times as many elements along K as a dense one: twice with a sparse left operand.
+    """
     columns = [basis[1] for basis in accumulator.register]
     lanes = [columns[0], *(basis[1] for basis in accumulator.lane[:2])]
     warps = [basis[1] for basis in accumulator.warp]
-    return _operand((accumulator.shape[1], depth), element_bytes, lanes, [], columns[ACCUMULATOR_BITS:], warps)
+    shape = (accumulator.shape[1], depth)
+    return _operand(shape, element_bytes, lanes, [], columns[ACCUMULATOR_BITS:], warps, factor)
 
 
 def _operand(
@@ -145,9 +165,10 @@ def _operand(
     groups: Sequence[int],
     blocks: Sequence[int],
     warps: Sequence[int],
+    factor: int = 1,
 ) -> OperandLayout:
     """The layout from the steps along rows of the upper lane bits, in an instruction, of blocks and of warps."""
-    whole = instruction_depth(shape[1], element_bytes)
+    whole = factor * instruction_depth(shape[1] // factor, element_bytes)
     packed, lanes_along_k, groups_along_k = _depth_steps(whole, element_bytes)
     return OperandLayout(
         shape,

@@ -16,8 +16,10 @@ HEAD = """#line = "register=none lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=128"
 #apart = "register=(128) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=256"
 #four = "register=(128)(256) lane=(1)(2)(4)(8)(16) warp=(32)(64) shape=512"
 #sums = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(64,0) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=128x64"
+#fragments = "register=(0,1)(8,0)(0,8)(0,16)(0,32)(16,0) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(64,0)(32,0) shape=128x64"
 #words = "register=(0,1)(0,2)(64,0) lane=(0,0)(8,0)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=128x4"
 !s = tensor<128x64xf32, #sums>
+!fragments = tensor<128x64xf32, #fragments>
 !c = buffer<128x64xf16, shared, contiguous=0 swizzle=128B>
 !t = tensor<128x64xf32, #rows>
 !bytes = tensor<128xi8, #line>
@@ -34,6 +36,7 @@ tile_gpu.kernel @k(%p: i64, %n: i32) target "TARGET" warps 4 {
 %numbers = arith.constant dense<0> : !numbers
 %words = arith.constant dense<0> : tensor<128x4xi32, #words>
 %s = arith.constant dense<0.0> : !s
+%z = arith.constant dense<0.0> : !fragments
 %c = tile_gpu.shared : !c
 %a = tile_gpu.shared : !a
 %b = tile_gpu.shared : !b
@@ -62,6 +65,10 @@ REFUSALS = {
     ),
     "%r = tile_gpu.wgmma f16 %a, %c sparse %words : tensor<128x4xi32, #words>, %s : !a, !c -> !s": (
         "'tile_gpu.wgmma': expected metadata in the layout of wgmma, but got register=(0,1)(0,2)(64,0)"
+    ),
+    "%r = tile_gpu.mma_sync %a, %c sparse %words : tensor<128x4xi32, #words>, %z : !a, !c -> !fragments": (
+        "'tile_gpu.mma_sync': expected metadata in the layout register=(0,2)(16,0) lane=(8,0)(0,1)(1,0)(2,0)(4,0) "
+        "warp=(64,0)(32,0) shape=128x4, but got register=(0,1)(0,2)(64,0)"
     ),
     "%r = tile_gpu.unpack %y dimension 0 : !bytes -> tensor<256xi4, #apart>": (
         "'tile_gpu.unpack': expected a thread to hold 2 successive elements along 0, got 'register=(128) lane=(1)"

@@ -14,6 +14,7 @@ from tilec.lowering.layout.mma_sync import (
     left_operand,
     mma_sync_accumulator,
     right_operand,
+    sparse_metadata,
 )
 from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.tile_to_gpu.access.tensor_maps import swizzle_for
@@ -103,6 +104,39 @@ def test_operand_fragments(element_bytes, depth):
     index, lane = np.ogrid[: len(rows), :32]
     np.testing.assert_array_equal(columns, lane // 4 + 0 * index)
     np.testing.assert_array_equal(rows, packed * (lane % 4) + index % packed + 4 * packed * (index // packed))
+
+
+@pytest.mark.parametrize("element_bytes", [1, 2, 4])
+def test_right_fragment_beside_a_sparse_left_one(element_bytes):
+    """PTX ISA 9.7.14.6.2: four registers of B, of 64 bytes along K."""
+    accumulator, packed = mma_sync_accumulator((16, 8), 4, element_bytes), 4 // element_bytes
+    side = right_operand(accumulator, 64 // element_bytes, element_bytes, 2)
+    assert len(side.instruction) == 2 and not side.steps
+    columns, rows = coordinates(side.layout)
+    index, lane = np.ogrid[: len(rows), :32]
+    np.testing.assert_array_equal(columns, lane // 4 + 0 * index)
+    np.testing.assert_array_equal(rows, packed * (lane % 4) + index % packed + 4 * packed * (index // packed))
+
+
+@pytest.mark.parametrize("words", [1, 2, 4, 8])
+@pytest.mark.parametrize("element_bytes", [1, 2, 4])
+@pytest.mark.parametrize("warps", [4, 8, 16])
+@pytest.mark.parametrize("shape", [shape for shape in SHAPES if not is_transposed(shape)], ids=str)
+def test_metadata_is_in_the_quads_of_its_rows(shape, warps, element_bytes, words):
+    """Threads 0 and 1 of four have a word of the two rows of each block that they multiply, 2 and 3 the next word."""
+    accumulator = mma_sync_accumulator(shape, warps, element_bytes)
+    left = left_operand(accumulator, 64, element_bytes)
+    layout, packed = sparse_metadata(words, accumulator), len(left.packed)
+    assert layout.is_surjective
+    of_block = max(1, words // 2)
+    for warp in range(warps):
+        rows, columns = coordinates(layout, warp)
+        multiplied, _ = coordinates(left.layout, warp)
+        for register, lane in itertools.product(range(layout.register_count), range(32)):
+            block, thread = register // of_block, lane % 4
+            first = block << len(left.instruction) + packed
+            assert rows[register, lane] == multiplied[first + (thread % 2 << packed), lane]
+            assert columns[register, lane] == (2 * (register % of_block) + thread // 2) % words
 
 
 @pytest.mark.parametrize("depth", [4, 8, 16])

@@ -163,6 +163,10 @@ mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r3, %r
     %f7, %f8};
 mma.sync.aligned.m16n8k32.row.col.satfinite.s32.s8.u8.s32 {%r1, %r2, %r3, %r4}, {%r3, %r4, %r5, %r6}, {%r7, %r8}, \
     {%r1, %r2, %r3, %r4};
+mma.sp::ordered_metadata.sync.aligned.m16n8k32.row.col.f32.f16.f16.f32 {%f1, %f2, %f3, %f4}, {%r3, %r4, %r5, %r6}, \
+    {%r7, %r8, %r9, %r10}, {%f5, %f6, %f7, %f8}, %r11, 1;
+mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.satfinite.s32.s8.u8.s32 {%r1, %r2, %r3, %r4}, \
+    {%r3, %r4, %r5, %r6}, {%r7, %r8, %r9, %r10}, {%r1, %r2, %r3, %r4}, %r11, 0;
 ldmatrix.sync.aligned.m8n8.x4.trans.shared::cta.b16 {%r1, %r2, %r3, %r4}, [%r5];
 movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;
 mul.hi.u32 %r1, %r2, %r3;
@@ -193,6 +197,8 @@ cvt.rn.satfinite.relu.e4m3x2.f32 %h1, %f2, %f3;
 cvt.rn.f16x2.e5m2x2 %r1, %h2;
 mma.sync.aligned.m16n8k32.row.col.f32.e4m3.e5m2.f32 {%f1, %f2, %f3, %f4}, {%r3, %r4, %r5, %r6}, {%r7, %r8}, {%f5, \
     %f6, %f7, %f8};
+mma.sp::ordered_metadata.sync.aligned.m16n8k64.row.col.f32.e5m2.e4m3.f32 {%f1, %f2, %f3, %f4}, {%r3, %r4, %r5, %r6}, \
+    {%r7, %r8, %r9, %r10}, {%f5, %f6, %f7, %f8}, %r11, 0;
 """,
     "sm_90..": """
 add.rn.bf16x2 %r1, %r2, %r3;

@@ -226,6 +226,8 @@ MORE_LINES = {
     "wgmma with factors": "%r = tile_gpu.wgmma f16 promote %slot#0, %slot#1, %x times [%x, %x] : !a, !b -> !t",
     "wgmma with metadata": "%words = arith.constant dense<0> : !e\n"
     "%r = tile_gpu.wgmma f16 %slot#0, %part#1 sparse %words : !e, %x : !a, !u -> !t",
+    "mma_sync with metadata": "%words = arith.constant dense<0> : !e\n"
+    "%r = tile_gpu.mma_sync %slot#0, %part#1 sparse %words : !e, %x : !a, !u -> !t",
 }
 
 

@@ -303,6 +303,12 @@ REFUSALS = {
     f"{WORDS}%r = tile_gpu.wgmma f16 %slot#0, %part#1 sparse %x : !t, %x : !a, !u -> !t": (
         "expected metadata of [128, 4] words of i32, but got tensor<128x64xf32"
     ),
+    f"{WORDS}%r = tile_gpu.mma_sync %slot#0, %slot#1 sparse %words : !e, %x : !a, !b -> !t": (
+        "expected MxK/2, KxN and MxN, but got (128, 64), (64, 64) and tensor<128x64xf32"
+    ),
+    f"{WORDS}%r = tile_gpu.mma_sync %slot#0, %part#1 sparse %x : !t, %x : !a, !u -> !t": (
+        "expected metadata of [128, 4] words of i32, but got tensor<128x64xf32"
+    ),
     f"{WORDS}%h = arith.constant dense<0.0> : !h\n"
     "%r = tile_gpu.wgmma f16 %h, %part#1 sparse %words : !e, %x : !h, !u -> !t": (
         "expected a kind with sparsity and lhs in shared memory, but got f16, tensor<128x64xf16"

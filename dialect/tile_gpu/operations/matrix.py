@@ -334,7 +334,8 @@ def _promoted_types(op: ir.OpView) -> str | None:
 
 
 @types_only
-def _warpgroup_shapes(op: ir.OpView) -> str | None:
+def _shapes_with_metadata(op: ir.OpView) -> str | None:
+    """The problem with the shapes of a multiply whose lhs may be sparse, with metadata in registers, or None."""
     if op.metadata is None:
         return matrix_shapes(op)
     lhs, rhs, element, metadata = op.lhs.type, op.rhs.type.shape, spell(op.rhs.type.element), op.metadata.type
@@ -373,7 +374,7 @@ class WgmmaOp(Operation, name="wgmma"):
         f"{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [_warpgroup_shapes, elements_of_operands, signs_of_integers, _promoted_types]
+    rules = [_shapes_with_metadata, elements_of_operands, signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):
@@ -390,18 +391,25 @@ class WgmmaWaitOp(Operation, name="wgmma_wait"):
 
 
 class MmaSyncOp(Operation, name="mma_sync"):
-    """result = lhs * rhs + accumulator by the warps, each of which computes its fragments of the accumulator."""
+    """result = lhs * rhs + accumulator by the warps, each of which computes its fragments of the accumulator.
+
+    With `metadata` lhs is sparse (dialect/tilex); it has the layout `sparse_metadata` (lowering/layout/mma_sync.py).
+    """
 
     interface = Interface(Category.MULTIPLY)
     result: Result[T]
     accumulator: Operand[T]
     lhs: Operand[SharedBuffer]
     rhs: Operand[SharedBuffer]
+    metadata: Operand[RegisterTile] | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     id: Int32 | None
-    assembly = f"{OPERANDS}, $accumulator{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
-    rules = [matrix_shapes, elements_of_operands, signs_of_integers]
+    assembly = (
+        f"{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{ID_CLAUSE} attr-dict"
+        " : type($lhs), type($rhs) -> type($result)"
+    )
+    rules = [_shapes_with_metadata, elements_of_operands, signs_of_integers]
 
 
 class DotOp(Operation, name="dot"):

@@ -127,6 +127,8 @@ class _PairedByteLoads:
 
     def load(self, number: int) -> dict[int, ir.Value]:
         loaded = self._matrices.load(number)
+        if (other := number ^ 1 << self._bit) not in loaded:
+            loaded |= self._matrices.load(other)
         registers: dict[int, ir.Value] = {}
         for low in (each for each in loaded if not each >> self._bit & 1):
             high = low | 1 << self._bit

@@ -338,8 +338,10 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     if types.is_sparse and lhs.contiguous != 1:
         lhs = Operand(op.lhs, 1, refusal="the kept elements of a row are not contiguous in memory")
     if unit.metadata_layout is not None and types.is_sparse:
-        layout = unit.metadata_layout(op.metadata.type.shape, choices.warps)
-        return Multiply(op, types, unit, lhs, rhs, refusals, metadata_layout=layout)
+        multiply = Multiply(op, types, unit, lhs, rhs, refusals)
+        accumulator = multiply.accumulator_layout(op.acc.type.shape, choices.warps)
+        layout = unit.metadata_layout(op.metadata.type.shape[1], accumulator, choices.warps)
+        return replace(multiply, metadata_layout=layout)
     scales = tuple(_scale(op, *side, choices) for side in scale_operands(op))
     return Multiply(op, types, unit, lhs, rhs, refusals, scales)
 

@@ -7,6 +7,8 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.operations.channel import THREADS
+from tilec.dialect.tile_gpu.operations.matrix import NARROW_FLOATS
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import Accumulator
 from tilec.lowering.plan.matrix.scale_factors import (
@@ -88,10 +90,29 @@ def _refusal(
         refusal = scaled_refusal(op, types, target, ctas)
     if refusal is None and types.is_sparse and unit.accumulates_in_tensor_memory:
         refusal = columns_refusal(op, target)
+    if refusal is None and types.is_sparse and unit.consumer == THREADS:
+        refusal = _faster_if_dense(op, unit, target, warps, free_columns)
     if refusal is None and unit.accumulates_in_tensor_memory and _columns(op, ctas) > free_columns:
         needed = _columns(op, ctas)
         refusal = f"other multiplies leave {free_columns} columns of tensor memory, and this one needs {needed}"
     return refusal
+
+
+def _faster_if_dense(op: ir.OpView, unit: MatrixUnit, target: Target, warps: int, free_columns: int) -> str | None:
+    """The reason not to multiply a sparse lhs by mma.sync, if the first unit multiplies a dense one faster; or None.
+
+    By the model (B200) a product of 256x256x64 takes 2048 cycles by mma.sync, and 1600 by tcgen05 with the dense lhs,
+    which threads make and store. With 64 rows, for which tcgen05 has half of its rate, 64x256x64 takes 584 and 728.
+    ptxas 13.0 converts 8-bit floats: the code of a kernel of 64x64x128 has 2336 instructions by mma.sync, and 1878.
+    """
+    dense, (rows, columns) = UNITS[target.matrix_units[0]], op.acc.type.shape
+    in_tensor_memory = dense.accumulates_in_tensor_memory
+    is_full = in_tensor_memory and rows % target.multiplied_rows == 0
+    if not is_full and spell(op.lhs.type.element) not in NARROW_FLOATS:
+        return None
+    if dense.refusal(rows, columns, warps) is not None or in_tensor_memory and accumulator_columns(op) > free_columns:
+        return None
+    return f"{unit.name} takes longer than {dense.name} with a dense operand of {rows} rows"
 
 
 @dataclass(eq=False)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.matrix import DotOp, MmaSyncOp, WgmmaOp, WgmmaWaitOp
@@ -17,9 +17,6 @@ from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive, enter
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, buffer_of, converts
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import operand_tile, scale_tile
 from tilec.lowering.tile_to_gpu.conversion.stationary_rows import skipped_rows
-
-if TYPE_CHECKING:
-    from tilec.dialect.class_interfaces import Operation
 
 Issue = Callable[[Multiply, Conversion], None]
 
@@ -44,16 +41,24 @@ def _signs(types: MatrixTypes) -> dict[str, Any]:
     return {"lhs_unsigned": types.lhs_unsigned, "rhs_unsigned": types.rhs_unsigned}
 
 
-def _by_threads(operation: type[Operation]) -> Issue:
-    """Emits an operation without asynchronous work."""
+def _metadata(multiply: Multiply, conversion: Conversion) -> ir.Value | None:
+    layout = multiply.metadata_layout
+    return None if layout is None else conversion.tile(multiply.op.metadata, layout)
 
-    def emit(multiply: Multiply, conversion: Conversion) -> None:
-        def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-            return emitter.gpu(operation, operands, [type], **_signs(multiply.types)).result
 
-        _in_registers(multiply, conversion, issue)
+def _mma_sync(multiply: Multiply, conversion: Conversion) -> None:
+    def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+        operands = [*operands, _metadata(multiply, conversion)]
+        return emitter.gpu(MmaSyncOp, operands, [type], **_signs(multiply.types)).result
 
-    return emit
+    _in_registers(multiply, conversion, issue)
+
+
+def _dot(multiply: Multiply, conversion: Conversion) -> None:
+    def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
+        return emitter.gpu(DotOp, operands, [type], **_signs(multiply.types)).result
+
+    _in_registers(multiply, conversion, issue)
 
 
 def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
@@ -61,9 +66,8 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
         attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
-        layout = multiply.metadata_layout
-        metadata = None if layout is None else conversion.tile(multiply.op.metadata, layout)
-        in_flight = emitter.gpu(WgmmaOp, [*operands, metadata, []], [type], **attributes).result
+        operands = [*operands, _metadata(multiply, conversion), []]
+        in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
         if multiply.promotes:
             return in_flight
         before = conversion.plan.multiplies.get(multiply.op.acc)
@@ -125,6 +129,7 @@ _ISSUE: dict[str, Issue] = {
     "tcgen05.ws": _tcgen05,
     "wgmma": _wgmma,
     "sparse wgmma": _wgmma,
-    "mma.sync": _by_threads(MmaSyncOp),
-    "fma": _by_threads(DotOp),
+    "mma.sync": _mma_sync,
+    "sparse mma.sync": _mma_sync,
+    "fma": _dot,
 }

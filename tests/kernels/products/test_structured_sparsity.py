@@ -61,7 +61,7 @@ def test_ten_seeds(kind: Kind, seed: int, target: str) -> None:
 
 @pytest.mark.parametrize("seed", range(10))
 @pytest.mark.parametrize("name", ["bf16", "tf32", "e5m2", "i8"])
-def test_ten_seeds_of_a_dense_operand(name: str, seed: int, target: str) -> None:
+def test_ten_seeds_by_warps(name: str, seed: int, target: str) -> None:
     check(KINDS[name], ((32, 16, 64), (32, 32, 128)), target, seed=seed)
 
 
@@ -157,7 +157,9 @@ def test_warpgroups(name: str, shape: str, rows: int) -> None:
 
 def test_8_warps_need_128_rows() -> None:
     reason = "sparse wgmma by 8 warps needs a multiple of 128 rows, the accumulator has 64"
-    assert reasons(compiled(KINDS["f16"], (64, 64, 64), "sm_90a", hints={"warps": 8})) == [reason]
+    found = compiled(KINDS["f16"], (64, 64, 64), "sm_90a", hints={"warps": 8})
+    assert f"the multiply is done by sparse mma.sync: {reason}" in [remark.message for remark in found.all_remarks]
+    assert reasons(found) == [] and "mma.sp::ordered_metadata" in found.ptx
     check(KINDS["f16"], ((64, 64, 64), (64, 64, 128)), "sm_90a", hints={"warps": 8})
 
 
@@ -173,16 +175,21 @@ def test_any_number_of_words(name: str, words: int, target: str) -> None:
     [
         ((64, 64, 64), "sparse tcgen05 needs a multiple of 128 rows, the accumulator has 64"),
         ((128, 8, 64), "tcgen05 needs 16 to 256 columns, the accumulator has 8"),
-        (
-            (256, 256, 64),
-            "an accumulator of 256x256 and its words of metadata need 520 columns of tensor memory, sm_100a has 512",
-        ),
     ],
     ids=str,
 )
-def test_a_tile_that_the_unit_refuses_has_a_dense_operand(tile: tuple[int, int, int], reason: str) -> None:
+def test_a_tile_that_tcgen05_refuses_is_multiplied_by_warps(tile: tuple[int, int, int], reason: str) -> None:
     found = compiled(KINDS["f16"], tile, "sm_100a")
-    assert "tcgen05.mma.sp" not in found.ptx and reasons(found) == [reason]
+    assert f"the multiply is done by sparse mma.sync: {reason}" in [remark.message for remark in found.all_remarks]
+    assert "tcgen05.mma" not in found.ptx and reasons(found) == []
+    check(KINDS["f16"], (tile, (tile[0], tile[1], 2 * tile[2])), "sm_100a")
+
+
+def test_a_tile_without_room_in_tensor_memory_has_a_dense_operand() -> None:
+    found = compiled(KINDS["f16"], (256, 256, 64), "sm_100a")
+    reason = "an accumulator of 256x256 and its words of metadata need 520 columns of tensor memory, sm_100a has 512"
+    slower = "sparse mma.sync takes longer than tcgen05 with a dense operand of 256 rows"
+    assert ".sp" not in found.ptx and reasons(found) == [f"{reason}; {slower}"]
 
 
 def test_a_cluster_has_a_dense_operand(target: str) -> None:
@@ -205,8 +212,10 @@ def two_products(A, E, B, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.
 
 def test_the_other_multiplies_leave_no_columns() -> None:
     kind, random = KINDS["f16"], np.random.default_rng(0)
-    (reason,) = reasons(compiled(kind, (128, 256, 64), "sm_100a", two_products))
-    assert reason == "other multiplies leave 252 columns of tensor memory, and this one needs 260"
+    reason = "other multiplies leave 252 columns of tensor memory, and this one needs 260"
+    found = compiled(kind, (128, 256, 64), "sm_100a", two_products)
+    assert f"the multiply is done by sparse mma.sync: {reason}" in [remark.message for remark in found.all_remarks]
+    assert "tcgen05.mma.sp" in found.ptx and reasons(found) == []
     a, b = sparse_matrix(random, 128, 128, kind), dense_matrix(random, 128, 256, kind)
     args = (*ct.compress_2_4(a), b, np.zeros((128, 256), np.float32), 128, 256, 64, kind.word)
     for (found,) in run_everywhere(two_products, (1, 1), args, (3,), target="sm_100a", hints={}):

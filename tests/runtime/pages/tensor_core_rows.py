@@ -268,6 +268,14 @@ SHAPES = (
                 None,
                 ("kernels/products/test_mma_sync.py::test_decode", "ptxsim/tensor/test_mma_sync.py::test_8_bit_floats"),
             ),
+            Row(
+                ("all of them, with a sparse A, tiles of 16 rows", "mma.sp of 64 bytes"),
+                None,
+                (
+                    "kernels/products/test_sparse_by_warps.py::test_instructions",
+                    "ptxsim/tensor/test_mma_sync_sparse.py::test_product_of_kept_elements",
+                ),
+            ),
         ),
         differs=(
             ("Ampere multiplies FP8", "multiplies of 8-bit floats exist from sm_89 on"),
