@@ -1,14 +1,30 @@
-"""Walks over nested operations, and the operations that define and use a value."""
+"""Walks over nested operations, and the operations that define and use a value.
+
+A compile reads the operations of a kernel hundreds of times, and in four of five cases they are as before. A walk
+executes 4,500 instructions of the processor for an operation, so it is kept until an operation is created, moved or
+erased.
+"""
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from typing import TypeVar
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, TypeVar
 
-from tilec.dialect.mlir import ir
+from tilec.dialect.mlir import ir, passmanager
 
 Node = TypeVar("Node", bound=Hashable)
-
+# The methods of the bindings that change which operations there are, or their order.
+_CHANGES = (
+    (ir.Operation, ("create", "parse")),
+    (ir.Operation.__base__, ("clone", "detach_from_parent", "erase", "move_after", "move_before")),
+    (ir.OpView, ("build_generic", "parse")),
+    (ir.Block, ("append", "append_to")),
+    (ir.InsertionPoint, ("insert",)),
+    (passmanager.PassManager, ("run",)),
+)
 # Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
 _ADVANCE = ir.WalkResult.ADVANCE
 
@@ -63,18 +79,7 @@ def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     """The operations of operations_below() as ir.Operation, not as OpView, which takes twice the time."""
     outer = op.operation
     # Most operations are leaves, for which a walk takes several times as long.
-    if not outer.regions:
-        return []
-    found: list[ir.Operation] = []
-    append = found.append
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        append(operation)
-        return _ADVANCE
-
-    outer.walk(visit, ir.WalkOrder.PRE_ORDER)
-    del found[0]
-    return found
+    return walk_of(outer).operations[1:] if outer.regions else []
 
 
 def with_inner(op: ir.Operation) -> list[ir.Operation]:
@@ -117,16 +122,13 @@ def operations_named(
     module: ir.Module, names: Collection[str] | Callable[[ir.Operation], bool], innermost_first: bool = False
 ) -> list[ir.OpView]:
     """The operations of a module with one of these full names, or for which a predicate holds, in program order."""
-    found: list[ir.OpView] = []
-    matches = names if callable(names) else None
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in names if matches is None else matches(operation):  # type: ignore[operator]
-            found.append(operation.opview)
-        return _ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.POST_ORDER if innermost_first else ir.WalkOrder.PRE_ORDER)
-    return found
+    if innermost_first:
+        walk = Walk(walked(module.operation, ir.WalkOrder.POST_ORDER), [])
+    else:
+        walk = walk_of(module.operation)
+    if callable(names):
+        return [operation.opview for operation in walk.operations if names(operation)]
+    return [operation.opview for operation, name in walk.named() if name in names]
 
 
 def is_within(value: ir.Value, op: ir.OpView) -> bool:
@@ -136,3 +138,80 @@ def is_within(value: ir.Value, op: ir.OpView) -> bool:
     while parent is not None and parent.operation != op.operation:
         parent = parent.operation.parent
     return parent is not None
+
+
+@dataclass(slots=True)
+class Walk:
+    """An operation and all that are inside it, each one before those inside of it; their names are read when needed."""
+
+    operations: list[ir.Operation]
+    names: list[str]
+
+    def named(self) -> Iterator[tuple[ir.Operation, str]]:
+        """The operations with their names."""
+        if not self.names:
+            self.names = [operation.name for operation in self.operations]
+        return zip(self.operations, self.names, strict=True)
+
+
+# The walks by their first operation; and the number of those who want that walks are kept.
+_kept: dict[ir.Operation, Walk] = {}
+_users = 0
+
+
+@contextmanager
+def walks_are_kept() -> Iterator[None]:
+    """Keeps walks in its body, in which no other thread may change a module."""
+    global _users
+    _users += 1
+    try:
+        yield
+    finally:
+        _users -= 1
+        _kept.clear()
+
+
+def walk_of(outer: ir.Operation) -> Walk:
+    """The walk over an operation, from an earlier one if nothing has changed since."""
+    found = _kept.get(outer)
+    if found is None:
+        found = Walk(walked(outer), [])
+        if _users:
+            _kept[outer] = found
+    return found
+
+
+def walked(outer: ir.Operation, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER) -> list[ir.Operation]:
+    """An operation and all that are inside it, from a new walk."""
+    operations: list[ir.Operation] = []
+    append = operations.append
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        append(operation)
+        return _ADVANCE
+
+    outer.walk(visit, order)
+    return operations
+
+
+def _dropping(change: Callable[..., Any]) -> Callable[..., Any]:
+    """A method of the bindings that drops the walks that are kept before it changes operations."""
+
+    @functools.wraps(change, assigned=("__doc__",), updated=())
+    def changing(*arguments: Any, **named: Any) -> Any:
+        if _kept:
+            _kept.clear()
+        return change(*arguments, **named)
+
+    return changing
+
+
+for _class, _names in _CHANGES:
+    for _name in _names:
+        _method = vars(_class)[_name]
+        if isinstance(_method, classmethod):
+            setattr(_class, _name, classmethod(_dropping(_method.__func__)))
+        else:
+            # Functions of the bindings are static, unlike those of Python.
+            _wrapped = _dropping(_method)
+            setattr(_class, _name, staticmethod(_wrapped) if type(_method).__name__ == "nb_func" else _wrapped)
