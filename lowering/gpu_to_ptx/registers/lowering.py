@@ -220,7 +220,7 @@ class Lowering:
 
     def shared_address(self, offset: int) -> ir.Value:
         """The shared address at an offset in the kernel's memory."""
-        base = self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32)
+        base = self.once(SHARED_SYMBOL, lambda: self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32))
         return self.plus(base, offset)
 
     @property
