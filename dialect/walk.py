@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from tilec.dialect.mlir import ir, passmanager
@@ -32,7 +32,8 @@ _ADVANCE = ir.WalkResult.ADVANCE
 def owner_of(value: ir.Value) -> ir.Operation | None:
     """The operation that defines a value; None for an argument of a block."""
     owner = value.owner
-    return None if isinstance(owner, ir.Block) else owner.operation
+    # Five times as fast as isinstance(), which asks an instance of another class of the bindings for its __class__.
+    return None if type(owner) is ir.Block else owner.operation
 
 
 def users_of(value: ir.Value) -> list[ir.Operation]:
@@ -42,7 +43,12 @@ def users_of(value: ir.Value) -> list[ir.Operation]:
 
 def operations_in(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block, without those inside of them."""
-    return [op.operation for op in block.operations]
+    return _block(block).operations[:]
+
+
+def views_in(block: ir.Block) -> list[ir.OpView]:
+    """The operations of operations_in() as OpView."""
+    return _block(block).views[:]
 
 
 def terminator_of(block: ir.Block) -> ir.Operation:
@@ -54,25 +60,12 @@ def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
     """The operations directly inside the regions of an operation."""
     for region in op.operation.regions:
         for block in region.blocks:
-            yield from block.operations
+            yield from views_in(block)
 
 
 def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
     """All operations that are inside an operation at the call, each one before those inside of it."""
-    found: list[ir.OpView] = []
-    _collect(op.operation, found)
-    return iter(found)
-
-
-def _collect(operation: ir.Operation, found: list[ir.OpView]) -> None:
-    # Modules nest at most 512 regions deep, and a generator takes a third more time.
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                found.append(inner)
-                below = inner.operation
-                if below.regions:
-                    _collect(below, found)
+    return iter(walk_of(op.operation).views()[1:])
 
 
 def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
@@ -95,10 +88,9 @@ def used_by(operations: Iterable[ir.Operation]) -> set[ir.Value]:
 def operations_of(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block and those inside them, each one before those inside of it."""
     found: list[ir.Operation] = []
-    for op in block.operations:
-        found.append(op.operation)
-        if op.operation.regions:
-            found += operations_inside(op)
+    for op in operations_in(block):
+        found.append(op)
+        found += operations_inside(op)
     return found
 
 
@@ -123,7 +115,7 @@ def operations_named(
 ) -> list[ir.OpView]:
     """The operations of a module with one of these full names, or for which a predicate holds, in program order."""
     if innermost_first:
-        walk = Walk(walked(module.operation, ir.WalkOrder.POST_ORDER), [])
+        walk = Walk(walked(module.operation, ir.WalkOrder.POST_ORDER))
     else:
         walk = walk_of(module.operation)
     if callable(names):
@@ -142,20 +134,35 @@ def is_within(value: ir.Value, op: ir.OpView) -> bool:
 
 @dataclass(slots=True)
 class Walk:
-    """An operation and all that are inside it, each one before those inside of it; their names are read when needed."""
+    """An operation and all that are inside it, each one before those inside of it; the rest is made when needed."""
 
     operations: list[ir.Operation]
-    names: list[str]
+    _names: list[str] = field(default_factory=list)
+    _views: list[ir.OpView] = field(default_factory=list)
 
     def named(self) -> Iterator[tuple[ir.Operation, str]]:
         """The operations with their names."""
-        if not self.names:
-            self.names = [operation.name for operation in self.operations]
-        return zip(self.operations, self.names, strict=True)
+        if not self._names:
+            self._names = [operation.name for operation in self.operations]
+        return zip(self.operations, self._names, strict=True)
+
+    def views(self) -> list[ir.OpView]:
+        """The operations as OpView."""
+        if not self._views:
+            self._views = [operation.opview for operation in self.operations]
+        return self._views
 
 
-# The walks by their first operation; and the number of those who want that walks are kept.
-_kept: dict[ir.Operation, Walk] = {}
+@dataclass(frozen=True, slots=True)
+class _Block:
+    """The operations of a block."""
+
+    views: list[ir.OpView]
+    operations: list[ir.Operation]
+
+
+# The walks by their first operation, the operations of blocks, and the number of those who want that both are kept.
+_kept: dict[ir.Operation | ir.Block, Any] = {}
 _users = 0
 
 
@@ -173,11 +180,22 @@ def walks_are_kept() -> Iterator[None]:
 
 def walk_of(outer: ir.Operation) -> Walk:
     """The walk over an operation, from an earlier one if nothing has changed since."""
-    found = _kept.get(outer)
+    found: Walk | None = _kept.get(outer)
     if found is None:
-        found = Walk(walked(outer), [])
+        found = Walk(walked(outer))
         if _users:
             _kept[outer] = found
+    return found
+
+
+def _block(block: ir.Block) -> _Block:
+    """The operations of a block, from an earlier look if nothing has changed since."""
+    found: _Block | None = _kept.get(block)
+    if found is None:
+        views = list(block.operations)
+        found = _Block(views, [view.operation for view in views])
+        if _users:
+            _kept[block] = found
     return found
 
 
