@@ -350,7 +350,7 @@ class Lowering:
         Each error has the location of the operation.
         """
         rule = RULES.get(operation.name)
-        self.b.location = named_location(operation)
+        location = self.b.location = named_location(operation)
         if rule is None:
             raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", source_location(operation.location))
         try:
@@ -361,7 +361,7 @@ class Lowering:
             if error.location is not None:
                 raise
             raise UnsupportedError(error.message, source_location(operation.location)) from error
-        self.b.location = named_location(operation)
+        self.b.location = location
 
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
         """The error to raise for a legal operation without a lowering."""
