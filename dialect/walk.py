@@ -213,13 +213,17 @@ def walked(outer: ir.Operation, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER) ->
 
 
 def _dropping(change: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of the bindings that drops the walks that are kept before it changes operations."""
+    """A method of the bindings that drops the walks that are kept."""
 
     @functools.wraps(change, assigned=("__doc__",), updated=())
     def changing(*arguments: Any, **named: Any) -> Any:
         if _kept:
             _kept.clear()
-        return change(*arguments, **named)
+        changed = change(*arguments, **named)
+        # Passes call functions of operations, which may walk.
+        if _kept:
+            _kept.clear()
+        return changed
 
     return changing
 
