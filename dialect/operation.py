@@ -288,8 +288,7 @@ def groups(op: ir.OpView, kind: str) -> dict[str, list[ir.Value]] | None:
 
 
 def _segments(op: ir.OpView, kind: str) -> ir.Attribute | None:
-    attributes, name = op.attributes, f"{kind}SegmentSizes"
-    return attributes[name] if name in attributes else None
+    return op.attributes.get(f"{kind}SegmentSizes")
 
 
 def _add_accessors(cls: type[Operation]) -> None:

@@ -13,7 +13,7 @@ LOOPS = ("scf.for", "scf.while")
 
 def numbers_of(block: ir.Block) -> dict[ir.Operation, int]:
     """The operations of a block in program order, each with its number."""
-    return {op.operation: number for number, op in enumerate(block.operations)}
+    return {op: number for number, op in enumerate(operations_in(block))}
 
 
 def operations_after(op: ir.Operation) -> list[ir.Operation]:

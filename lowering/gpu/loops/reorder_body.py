@@ -14,7 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import ReleaseOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.operations.memory import ScheduleBarrierOp
-from tilec.dialect.walk import terminator_of, with_inner
+from tilec.dialect.walk import owner_of, terminator_of, with_inner
 from tilec.lowering.gpu.ir.accessed_places import EVERYTHING, AccessedPlaces, Place
 from tilec.lowering.gpu.ir.slots import GET
 
@@ -156,7 +156,7 @@ def _owners(op: ir.Operation) -> list[ir.Operation]:
     """The operations whose results an operation, or one inside of it, uses."""
     inside = with_inner(op)
     values = (value for each in inside for value in each.operands)
-    return [value.owner.operation for value in values if not isinstance(value.owner, ir.Block)]
+    return [op for op in map(owner_of, values) if op is not None]
 
 
 def spread(

@@ -20,6 +20,7 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.upstream_predicates import predicate_of
+from tilec.dialect.walk import operations_in
 from tilec.lowering.gpu.cost.loop_work import known_iterations
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
@@ -169,7 +170,7 @@ class _Reader:
         self._numbers: Counter[int | None] = Counter()
 
     def read(self, block: ir.Block) -> tuple[Item, ...]:
-        return tuple(item for op in block.operations for item in self._items(op.operation))
+        return tuple(item for op in operations_in(block) for item in self._items(op))
 
     def _items(self, op: ir.Operation) -> tuple[Item, ...]:
         name = op.name

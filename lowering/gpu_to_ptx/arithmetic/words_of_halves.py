@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 from tilec.dialect.mlir import ir
 from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import field_of, record_bits, record_resized
@@ -55,7 +53,7 @@ def _of_words(
         if number is not None:
             text = f"{name}.b32 $0, $1, {(number & _MASK) * _BOTH:#x};"
             return halves_of(lowering, lowering.compute(text, "i32", word))
-        other = lowering.once(("both", *pairs[1]), partial(joined, lowering, *pairs[1]))
+        other = joined(lowering, *pairs[1])
         return halves_of(lowering, lowering.compute(f"{name}.b32 $0, $1, $2;", "i32", word, other))
     if number is None or not 0 <= number < _BITS:
         return None

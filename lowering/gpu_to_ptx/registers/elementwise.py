@@ -7,7 +7,6 @@ of two separate ones.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from functools import partial
 from itertools import product
 
 from tilec.dialect.mlir import ir
@@ -150,7 +149,7 @@ def in_halves(
     while columns:
         pairs = list(zip(*columns[:2], strict=True)) if len(columns) > 1 else []
         if pairs and all(pair in lowering.packed or pair[0] == pair[1] for pair in pairs):
-            packed = [lowering.once(("both", *pair), partial(joined, lowering, *pair)) for pair in pairs]
+            packed = [joined(lowering, *pair) for pair in pairs]
             result = known(pairs, packed) if known is not None else None
             if result is None:
                 result = lowering.compute(f"{function}.{kind.name}x2 {text}", "i32", *packed)
@@ -179,7 +178,7 @@ def pair_of(lowering: Lowering, name: str, modifiers: list[str], *pairs: Pair) -
     if name == "add" and any(_may_be_product(lowering, half) for pair in pairs for half in pair):
         low, high = (scalar_of(lowering, name, modifiers, column) for column in zip(*pairs, strict=True))
         return low, high
-    packed = [lowering.packed.get(p) or lowering.b.compute("mov.b64 $0, {$1, $2};", lowering.b.i64, *p) for p in pairs]
+    packed = [_packed(lowering, pair) for pair in pairs]
     form = name
     if name == "sub":
         minus_ones = lowering.once("minus ones", lambda: lowering.compute(f"mov.b64 $0, {_MINUS_ONE};", "i64"))
@@ -191,6 +190,12 @@ def pair_of(lowering: Lowering, name: str, modifiers: list[str], *pairs: Pair) -
     if name != "mul" and not any(lowering.literals.get(half) in _ZEROS for pair in pairs for half in pair):
         lowering.sums.update((low, high))
     return low, high
+
+
+def _packed(lowering: Lowering, pair: Pair) -> ir.Value:
+    """The register of 64 bits with these halves, one per block."""
+    text, b = "mov.b64 $0, {$1, $2};", lowering.b
+    return lowering.packed.get(pair) or lowering.once(pair, lambda: b.compute(text, b.i64, *pair))
 
 
 def scalar_of(lowering: Lowering, name: str, modifiers: list[str], column: Column) -> ir.Value:

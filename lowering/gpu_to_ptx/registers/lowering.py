@@ -222,7 +222,7 @@ class Lowering:
 
     def shared_address(self, offset: int) -> ir.Value:
         """The shared address at an offset in the kernel's memory."""
-        base = self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32)
+        base = self.once(SHARED_SYMBOL, lambda: self.b.compute(f"mov.b32 $0, {SHARED_SYMBOL};", self.b.i32))
         return self.plus(base, offset)
 
     @property
@@ -352,7 +352,7 @@ class Lowering:
         Each error has the location of the operation.
         """
         rule = RULES.get(operation.name)
-        self.b.location = named_location(operation)
+        location = self.b.location = named_location(operation)
         if rule is None:
             raise UnsupportedError(f"'{operation.name}' has no lowering to PTX", source_location(operation.location))
         try:
@@ -363,7 +363,7 @@ class Lowering:
             if error.location is not None:
                 raise
             raise UnsupportedError(error.message, source_location(operation.location)) from error
-        self.b.location = named_location(operation)
+        self.b.location = location
 
     def unsupported(self, operation: ir.Operation, message: str) -> UnsupportedError:
         """The error to raise for a legal operation without a lowering."""

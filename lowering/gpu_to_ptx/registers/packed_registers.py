@@ -61,8 +61,10 @@ def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> i
 
 
 def joined(lowering: Lowering, low: ir.Value, high: ir.Value) -> ir.Value:
-    """The register of 32 bits with these halves."""
-    return lowering.packed.get((low, high)) or lowering.b.compute("mov.b32 $0, {$1, $2};", lowering.b.i32, low, high)
+    """The register of 32 bits with these halves, one per block."""
+    pair = (low, high)
+    text, b = "mov.b32 $0, {$1, $2};", lowering.b
+    return lowering.packed.get(pair) or lowering.once(pair, lambda: b.compute(text, b.i32, *pair))
 
 
 def halves_of(lowering: Lowering, packed: ir.Value) -> tuple[ir.Value, ...]:

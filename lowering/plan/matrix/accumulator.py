@@ -10,7 +10,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import MOST_SCALE, SCALED_MMA_KINDS
-from tilec.dialect.walk import operations_inside, reached
+from tilec.dialect.walk import operations_in, operations_inside, reached
 from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.constants import splat_attribute
 from tilec.lowering.tile.analysis.tile_operations import (
@@ -45,7 +45,7 @@ class BlockOrder:
         """The number of an operation in its block."""
         block = op.block
         if block not in self._numbers:
-            self._numbers[block] = {inner.operation: number for number, inner in enumerate(block.operations)}
+            self._numbers[block] = {inner: number for number, inner in enumerate(operations_in(block))}
         return self._numbers[block][op]
 
     def ancestor(self, op: ir.Operation, block: ir.Block) -> ir.Operation | None:

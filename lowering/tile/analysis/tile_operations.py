@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below, operations_named
+from tilec.dialect.walk import operations_below, operations_named, owner_of, views_in
 
 _DIALECTS = ("cuda_tile.", "tilex.")
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
@@ -54,7 +54,8 @@ def is_elementwise(op: ir.OpView) -> bool:
 
 def is_product(value: ir.Value) -> bool:
     """Whether a value is the result of a matrix multiply."""
-    return not isinstance(value.owner, ir.Block) and value.owner.operation.name in MULTIPLIES
+    op = owner_of(value)
+    return op is not None and op.name in MULTIPLIES
 
 
 def matrix_multiplies(root: ir.Module | ir.OpView, names: Collection[str] = PLAIN_MULTIPLIES) -> list[ir.OpView]:
@@ -70,7 +71,7 @@ def is_tile(value: ir.Value) -> bool:
 def producer(value: ir.Value, *names: str) -> ir.OpView | None:
     """The defining operation of a value if it has one of these names (without the dialect), otherwise None."""
     owner = value.owner
-    if isinstance(owner, ir.Block) or owner.operation.name.removeprefix("cuda_tile.") not in names:
+    if type(owner) is ir.Block or owner.operation.name.removeprefix("cuda_tile.") not in names:
         return None
     return owner
 
@@ -130,7 +131,7 @@ def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
     """The terminators of an operation's blocks, and those of nested `if`s that leave these blocks."""
     for region in op.operation.regions:
         for block in region.blocks:
-            for inner in block.operations:
+            for inner in views_in(block):
                 if inner.operation.name == IF:
                     yield from (end for end in terminators(inner) if end.operation.name != YIELD)
             yield terminator(block)
