@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
@@ -14,7 +15,7 @@ from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, Ker
 from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
 from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
-from tilec.dialect.walk import operations_in, operations_named
+from tilec.dialect.walk import operations_in, operations_named, used_by
 from tilec.lowering.gpu.channels.make_channels import with_channels
 from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, blocks_that_convert, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
@@ -252,8 +253,21 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
         if budget != at_launch:
             action = "inc" if budget > at_launch else "dec"
             lowering.b.execute(f"setmaxnreg.{action}.sync.aligned.u32 {budget};")
+        _repeat_constants(lowering, roles, [code for _, code in run])
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)
+
+
+def _repeat_constants(lowering: Lowering, roles: RolesOp, codes: Sequence[ir.Block]) -> None:
+    """Gives the code of roles registers of its own for constants that were lowered before the roles.
+
+    ptxas 13.0 and 13.5 spill the initial value of a loop if it is live across setmaxnreg and threads have 128 registers
+    at launch: attention of 128x128 keys with two blocks on an SM (roles/repeat_scalars.py).
+    """
+    used = used_by(op for code in codes for op in operations_in(code))
+    for op in operations_in(roles.operation.block):
+        if op.name == "arith.constant" and op.results[0] in used:
+            lowering.lower(op)
 
 
 def _role_parts(roles: RolesOp) -> list[tuple[Role, ir.Block]]:
