@@ -218,7 +218,7 @@ def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], role
             await_commits(lowering, whole)
             return
         if roles is not None and op.operation == roles.operation:
-            _roles(lowering, roles)
+            _roles(lowering, kernel, roles)
         else:
             lowering.lower(op.operation)
 
@@ -229,7 +229,7 @@ def _block_warps(roles: RolesOp) -> int:
     return warps if roles.registers is None else whole_warpgroups(warps)
 
 
-def _roles(lowering: Lowering, roles: RolesOp) -> None:
+def _roles(lowering: Lowering, kernel: KernelOp, roles: RolesOp) -> None:
     """Branches each warp to the code of its role; the roles join at the end."""
     parts = _role_parts(roles)
     joined = lowering.b.block(label="roles_done")
@@ -253,7 +253,8 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
         if budget != at_launch:
             action = "inc" if budget > at_launch else "dec"
             lowering.b.execute(f"setmaxnreg.{action}.sync.aligned.u32 {budget};")
-        _repeat_constants(lowering, roles, [code for _, code in run])
+        if (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+            _repeat_constants(lowering, roles, [code for _, code in run])
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)
 
@@ -261,8 +262,8 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
 def _repeat_constants(lowering: Lowering, roles: RolesOp, codes: Sequence[ir.Block]) -> None:
     """Gives the code of roles registers of its own for constants that were lowered before the roles.
 
-    ptxas 13.0 and 13.5 spill the initial value of a loop if it is live across setmaxnreg and threads have 128 registers
-    at launch: attention of 128x128 keys with two blocks on an SM (roles/repeat_scalars.py).
+    With two blocks on an SM, threads have 128 registers at launch, as many as scores of 128x128 take. ptxas 13.0 and
+    13.5 spill the initial value of a loop that is live across setmaxnreg then (roles/repeat_scalars.py).
     """
     used = used_by(op for code in codes for op in operations_in(code))
     for op in operations_in(roles.operation.block):

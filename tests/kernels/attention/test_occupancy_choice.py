@@ -1,4 +1,4 @@
-"""Attention with two blocks on an SM, by itself or by the hint `occupancy`, if the cost model says that it is faster."""
+"""Attention with two blocks on an SM, by itself or by the hint `occupancy`, if they are faster by the cost model."""
 
 from __future__ import annotations
 
