@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.followed_hints import entry_options
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
@@ -31,7 +32,7 @@ _LEAST_GAIN = _MOST_LOSS = 0.05
 def asked_blocks(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
     """The blocks to compare with one block: those of the hint, or two; None if an entry has no choice."""
     asked = entry_options(entry, target, options).occupancy
-    if asked == 1 or asked is None and not target.tensor_memory_columns:
+    if asked == 1 or asked is None and accumulates_in_registers(target):
         return None
     repeated = [op for op in operations_named(entry, PLAIN_MULTIPLIES) if in_loop(op)]
     return (asked or _BLOCKS) if len(repeated) > 1 else None
@@ -74,7 +75,7 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
 
 
 def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:
-    """The cycles of a tile block if so many share an SM; raises UnsupportedError if they do not."""
+    """The cycles of a tile block if this number of blocks share an SM; raises UnsupportedError if they do not."""
     target, options = compiler.target, compiler.options
     found = list[Remark]()
     made = convert(module, target=target.name, options=options, remarks=found, count_columns=compiler.count_columns)
@@ -82,7 +83,7 @@ def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:
     if not _is_followed(made):
         prefix = f"occupancy={blocks} is not followed: "
         reasons = (each.message.removeprefix(prefix) for each in found if each.message.startswith(prefix))
-        raise UnsupportedError(next(reasons))
+        raise UnsupportedError(next(reasons, "an SM has no room for them"))
     return cycles
 
 
