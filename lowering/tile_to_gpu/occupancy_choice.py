@@ -16,6 +16,7 @@ from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.matrix_unit import accumulates_in_registers
+from tilec.lowering.plan.chain_room import known_room
 from tilec.lowering.plan.followed_hints import entry_options
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
@@ -31,7 +32,10 @@ _LEAST_GAIN = _MOST_LOSS = 0.05
 
 def asked_blocks(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
     """The blocks to compare with one block: those of the hint, or two; None if an entry has no choice."""
-    asked = entry_options(entry, target, options).occupancy
+    followed = entry_options(entry, target, options)
+    asked = followed.occupancy
+    if followed.num_ctas not in (None, 1):
+        return None
     if asked == 1 or asked is None and accumulates_in_registers(target):
         return None
     repeated = [op for op in operations_named(entry, PLAIN_MULTIPLIES) if in_loop(op)]
@@ -48,10 +52,12 @@ def set_blocks(module: ir.Module, blocks: int) -> None:
 def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Compiler, remarks: list[Remark]) -> None:
     """Sets the blocks of the entry of a module, which has none so far, to `blocks` if they are faster by the model.
 
-    Without a chain of multiplies, the plan follows a hint.
+    Without a chain of multiplies, or if a cluster divides it, the plan follows a hint.
     """
     (entry,) = operations_named(module, ("cuda_tile.entry",))
-    if not any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES)):
+    room = known_room(entry)
+    is_divided = room is not None and room.shape.ctas > 1
+    if is_divided or not any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES)):
         del entry.operation.attributes[OCCUPANCY]
         return
     several = copied(module)
