@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from tilec.errors import UsageError
-from tilec.frozen import Frozen
+from tilec.frozen import Frozen, replace
 
 # Threads per warp, WARP_SZ in PTX.
 LANES = 32
 # PTX ISA 9.7.16.1: columns of 32 bits by 128 lanes.
 TENSOR_MEMORY_COLUMNS = 512
 TENSOR_LANES = 128
+# CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
+# it has 228 KB where one block has at most 227 KB.
+RESERVED_SHARED_BYTES = 1024
+# The unit in which an SM gives shared memory to blocks (cuda_occupancy.h, compute capability 8.0 and later).
+_SHARED_GRANULE_BYTES = 128
 
 
 class Target(Frozen):
@@ -144,3 +149,12 @@ def target_of_architecture(architecture: str) -> Target | None:
 def targets_with(field: str) -> str:
     """The names of the targets of which a field of Target is true, for messages."""
     return " or ".join(target.name for target in TARGETS.values() if getattr(target, field))
+
+
+def share_of_block(target: Target, blocks: int) -> Target:
+    """The target with the memory of one block if `blocks` blocks share an SM."""
+    shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // blocks // _SHARED_GRANULE_BYTES * _SHARED_GRANULE_BYTES
+    columns = target.tensor_memory_columns // blocks
+    # PTX ISA 9.7.16.7.1: columns are allocated in powers of two.
+    columns = 1 << (columns.bit_length() - 1) if columns else 0
+    return replace(target, shared_bytes=shared - RESERVED_SHARED_BYTES, tensor_memory_columns=columns)

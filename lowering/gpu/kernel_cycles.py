@@ -12,20 +12,22 @@ from tilec.lowering.gpu.cost.loop_work import LoopWork, cycles_of, loops_of
 from tilec.lowering.gpu.memory.occupancy import blocks_in_memory
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.passes import run
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.timeline import Busy
 from tilec.lowering.target import Target
+from tilec.remarks import Remark
 
 # The iterations of a loop that are assumed if they are not known: a depth of 4096 in steps of 64.
 _ASSUMED_ITERATIONS = 64
 
 
-def cycles_with_passes(module: ir.Module, target: Target, options: CompileOptions) -> float:
+def cycles_with_passes(module: ir.Module, target: Target, options: CompileOptions, remarks: list[Remark]) -> float:
     """The cycles of the only kernel of a module for a tile block, the sum over the CTAs that compute it.
 
-    The passes change the module. Raises UnsupportedError.
+    The passes change the module, and `remarks` gets theirs. Raises UnsupportedError.
     """
-    run(module, target=target.name, options=options)
+    run(module, target=target.name, options=options, remarks=remarks)
     (kernel,) = operations_named(module, (KernelOp.OPERATION_NAME,))
     device = device_of(target.name)
     blocks = blocks_per_processor(kernel, target, device)
@@ -53,7 +55,9 @@ def iterations_of(loop: LoopWork) -> int:
 
 
 def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
-    """Blocks of an SM by shared memory, tensor memory and warps; registers are not known before ptxas."""
+    """Blocks of an SM by memory, warps and budgets of registers; other registers are not known before ptxas."""
+    if kernel.roles is not None and kernel.roles.registers is not None:
+        return kernel_hint(kernel, OCCUPANCY) or 1
     plan = shared_plan(kernel, target)
     by_memory = blocks_in_memory(target, plan.declared_bytes, plan.tensor_columns)
     return max(1, int(min(device.warps // kernel.warps, device.resident_blocks, by_memory)))

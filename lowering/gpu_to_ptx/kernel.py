@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import json
+from collections.abc import Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder, entry, shared_attribute
@@ -14,7 +15,7 @@ from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, Ker
 from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp
 from tilec.dialect.tile_gpu.operations.tensor_map import MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.registers import launch_registers, roles_by_warpgroups, whole_warpgroups
-from tilec.dialect.walk import operations_in, operations_named
+from tilec.dialect.walk import operations_in, operations_named, used_by
 from tilec.lowering.gpu.channels.make_channels import with_channels
 from tilec.lowering.gpu.memory.occupancy import blocks_for_bandwidth, blocks_that_convert, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, ChannelPlan, check_shared_bytes, shared_plan
@@ -217,7 +218,7 @@ def _run(lowering: Lowering, kernel: KernelOp, operations: list[ir.OpView], role
             await_commits(lowering, whole)
             return
         if roles is not None and op.operation == roles.operation:
-            _roles(lowering, roles)
+            _roles(lowering, kernel, roles)
         else:
             lowering.lower(op.operation)
 
@@ -228,7 +229,7 @@ def _block_warps(roles: RolesOp) -> int:
     return warps if roles.registers is None else whole_warpgroups(warps)
 
 
-def _roles(lowering: Lowering, roles: RolesOp) -> None:
+def _roles(lowering: Lowering, kernel: KernelOp, roles: RolesOp) -> None:
     """Branches each warp to the code of its role; the roles join at the end."""
     parts = _role_parts(roles)
     joined = lowering.b.block(label="roles_done")
@@ -252,8 +253,22 @@ def _roles(lowering: Lowering, roles: RolesOp) -> None:
         if budget != at_launch:
             action = "inc" if budget > at_launch else "dec"
             lowering.b.execute(f"setmaxnreg.{action}.sync.aligned.u32 {budget};")
+        if (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+            _repeat_constants(lowering, roles, [code for _, code in run])
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)
+
+
+def _repeat_constants(lowering: Lowering, roles: RolesOp, codes: Sequence[ir.Block]) -> None:
+    """Gives the code of roles registers of its own for constants that were lowered before the roles.
+
+    With two blocks on an SM, threads have 128 registers at launch, as many as scores of 128x128 take. ptxas 13.0 and
+    13.5 spill the initial value of a loop that is live across setmaxnreg then (roles/repeat_scalars.py).
+    """
+    used = used_by(op for code in codes for op in operations_in(code))
+    for op in operations_in(roles.operation.block):
+        if op.name == "arith.constant" and op.results[0] in used:
+            lowering.lower(op)
 
 
 def _role_parts(roles: RolesOp) -> list[tuple[Role, ir.Block]]:

@@ -6,10 +6,13 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
-from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options, tile_hint
+from tilec.frozen import replace
+from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options, kernel_hint, tile_hint
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
-from tilec.lowering.plan.warp_choice import WARP_COUNTS, block_warps, registers_available, registers_needed
-from tilec.lowering.target import Target
+from tilec.lowering.plan.matrix.sharing import Sharing
+from tilec.lowering.plan.matrix.tensor_operand import used_columns
+from tilec.lowering.plan.warp_choice import WARP_COUNTS, block_warps, registers_available, registers_in_parts
+from tilec.lowering.target import Target, share_of_block
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
 from tilec.remarks import Loss, Remark
@@ -22,7 +25,10 @@ def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> 
     """The options, completed by the hints of the entry."""
     found = {option: tile_hint(entry, name, target) for option, name in _ENTRY_HINTS.items()}
     hints = {option: None if value is None else int(value) for option, value in found.items()}
-    return followed_options(options, hints, target)
+    followed = followed_options(options, hints, target)
+    # The number that the tile stage has chosen (tile_to_gpu/occupancy_choice.py).
+    chosen = kernel_hint(entry, OCCUPANCY)
+    return followed if chosen is None else replace(followed, occupancy=chosen or None)
 
 
 def hinted_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
@@ -49,14 +55,22 @@ def carried_hints(plan: MatrixPlan, target: Target, options: CompileOptions, ref
     return carried
 
 
-def occupancy_refusal(entry: ir.OpView, plan: MatrixPlan, warps: int, occupancy: int | None) -> str | None:
+def occupancy_refusal(
+    entry: ir.OpView, plan: MatrixPlan, warps: int, target: Target, occupancy: int | None, sharing: Sharing
+) -> str | None:
     """Why the hint `occupancy` is not followed; None if it is, or is not given."""
     if occupancy is None:
         return None
-    needed = registers_needed(entry, plan, warps)
+    needed = registers_in_parts(entry, plan, warps)
     left = registers_available(plan, warps, occupancy)
     if left < needed:
         return f"{occupancy} blocks of {block_warps(plan, warps)} warps leave {left} registers per thread of {needed}"
+    used = used_columns(plan, shares=sharing.operands).total()
+    # PTX ISA 9.7.16.7.1: columns are allocated in powers of two.
+    columns = 1 << (used - 1).bit_length() if used else 0
+    share = share_of_block(target, occupancy).tensor_memory_columns
+    if columns > share:
+        return f"a block needs {columns} columns of tensor memory, {occupancy} blocks have {share} each"
     return None
 
 

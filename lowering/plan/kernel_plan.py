@@ -29,7 +29,7 @@ from tilec.lowering.plan.ring_tiles import plan_ring_tiles, staging_limit
 from tilec.lowering.plan.sparse_multiplies import sparse_warp_counts
 from tilec.lowering.plan.store_maps import store_map, store_maps
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, choose_warps, warps_refusal
-from tilec.lowering.target import Target
+from tilec.lowering.target import Target, share_of_block
 from tilec.lowering.tile.analysis.acquires import ACQUIRING
 from tilec.lowering.tile.analysis.divisibility import divisibility, divisor_of
 from tilec.lowering.tile.analysis.im2col_tensor import tensor_of
@@ -134,27 +134,30 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     allowed = given.allow_unconfirmed
     target = replace(target, fills_nan=allowed, loads_halos=allowed, clears_columns=allowed)
 
-    def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan]:
+    def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan, str | None]:
         # The fence is one of each CTA, which does not wait for the acquires of others.
         order = MemoryOrder(list(operations_below(entry)), fences=division.cluster.value == 1)
         by_tma = order if given.tma else None
-        return order, *_chosen(entry, target, given, options, sharing, by_tma)
+        made = _chosen(entry, target, given, options, sharing, by_tma)
+        refusal = occupancy_refusal(entry, made[1], made[0].value, target, options.occupancy, sharing)
+        if refusal is not None:
+            made = _chosen(entry, target, given, replace(options, occupancy=1), sharing, by_tma)
+        return order, *made, refusal
 
-    order, worker, matrix = chosen()
+    order, worker, matrix, refusal = chosen()
     expanded = _expand_without_tma(entry, matrix, order if given.tma else None, target, given.convolution)
     if expanded:
         remarks += expanded
-        order, worker, matrix = chosen()
+        order, worker, matrix, refusal = chosen()
     explained = {remark.location for remark in expanded if remark.location is not None}
     # The multiplies of a batch have one line and the same reasons.
     remarks += dict.fromkeys(plan_remarks(entry, matrix, given.tma, target, explained))
     warps, operations = worker.value, list(operations_below(entry))
     remarks += _atomic_remarks(entry)
-    refusal = occupancy_refusal(entry, matrix, warps, options.occupancy)
     remarks += hint_remarks(entry, matrix, warps, target, options, refusal)
     vectors = pointer_vectors(entry, operations)
     layouts = assign_layouts(entry, matrix, warps, vectors)
-    limit = staging_limit(matrix, entry, target, options.occupancy or 1)
+    limit = staging_limit(matrix, entry, target, options.occupancy or 1 if refusal is None else 1)
     return Plan(
         entry,
         target,
@@ -191,8 +194,11 @@ def _chosen(
     The option `warps` that is `given` must be followed; the hint of the entry is ignored if it cannot be.
     """
 
+    blocks = options.occupancy or 1
+    share = replace(target, tensor_memory_columns=share_of_block(target, blocks).tensor_memory_columns)
+
     def add_tiles(plan: MatrixPlan) -> None:
-        plan_ring_tiles(plan, entry, target, order, options.occupancy or 1)
+        plan_ring_tiles(plan, entry, target, order, blocks)
 
     if given.warps is not None:
         if given.warps not in WARP_COUNTS:
@@ -201,14 +207,14 @@ def _chosen(
         refusal = warps_refusal(matrix, given.warps)
         if refusal is not None:
             raise refusal
-        place_operands(matrix, target, given.warps, sharing)
+        place_operands(matrix, share, given.warps, sharing)
         add_tiles(matrix)
         return Choice(given.warps, f"option warps={given.warps}"), matrix
     plans = matrix_plans(entry, target, sparse_warp_counts(entry, target) or WARP_COUNTS, order, sharing)
     for plan in plans.values():
         add_tiles(plan)
     worker = choose_warps(entry, plans, options.warps)
-    place_operands(plans[worker.value], target, worker.value, sharing)
+    place_operands(plans[worker.value], share, worker.value, sharing)
     # The operands that threads store in shared memory are known now.
     add_tiles(plans[worker.value])
     return worker, plans[worker.value]

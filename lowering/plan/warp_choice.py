@@ -62,6 +62,15 @@ def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
     return max(LEAST_REGISTERS, _peak(entry.body.blocks[0], plan, warps).needed, *instructions)
 
 
+def registers_in_parts(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
+    """The registers per thread if one role computes a chain, and scales its accumulators some columns at a time."""
+    chains = chain_multiplies(plan)
+    parts = {value for each in chains for value in _updates_of(each) or ()}
+    if not parts:
+        return registers_needed(entry, plan, warps)
+    return max(UPDATE_REGISTERS, _chain_registers(chains, plan, warps, parts))
+
+
 def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
     """The most registers of a computing thread, with `blocks` blocks on an SM (register_budgets.py)."""
     others = block_warps(plan, warps) - warps
@@ -123,12 +132,17 @@ def _chains_fit(plan: MatrixPlan, warps: int) -> bool:
     roles = [(warps, LARGEST_BUDGET)] * count + [(warps, UPDATE_REGISTERS)] * updates
     counts, needed = zip(*roles, (block_warps(plan, warps) - warps, LEAST_REGISTERS), strict=True)
     budgets = chosen_budgets(counts, needed)
-    # The operands of a chain are placed as soon as they are computed (assign_roles.py).
-    early = frozenset(_placed_early(plan))
     # Another role has the registers of the accumulators that it updates.
     elsewhere = {value for each in chains if updates for value in _updates_of(each) or ()}
+    return budgets is None or _chain_registers(chains, plan, warps, elsewhere) <= budgets[0]
+
+
+def _chain_registers(chains: Sequence[Multiply], plan: MatrixPlan, warps: int, elsewhere: Set[ir.Value]) -> int:
+    """The registers per thread that the loops of chains need, without those of the values `elsewhere`."""
+    # The operands of a chain are placed as soon as they are computed (assign_roles.py).
+    early = frozenset(_placed_early(plan))
     blocks = (each.op.operation.block for each in chains)
-    return budgets is None or all(_peak(block, plan, warps, early, elsewhere).needed <= budgets[0] for block in blocks)
+    return max(_peak(block, plan, warps, early, elsewhere).needed for block in blocks)
 
 
 def _is_updated(multiply: Multiply) -> bool:

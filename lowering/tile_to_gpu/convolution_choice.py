@@ -27,8 +27,9 @@ from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, image_run
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, convert
 from tilec.remarks import Remark
 
-# The cycles of the only kernel of a module for a tile block; the module is changed (lowering/gpu/kernel_cycles.py).
-CountCycles = Callable[[ir.Module, Target, CompileOptions], float]
+# The cycles of the only kernel of a module for a tile block (lowering/gpu/kernel_cycles.py). The module is changed, and
+# the list gets remarks.
+CountCycles = Callable[[ir.Module, Target, CompileOptions, list[Remark]], float]
 # The model does not resolve a smaller share of the time.
 _LEAST_GAIN = 0.01
 # The hints that give views another mode, with the modes of these views.
@@ -75,7 +76,7 @@ class Candidate:
         target, options = compiler.target, compiler.options
         try:
             made = convert(self.module, target=target.name, options=options, count_columns=compiler.count_columns)
-            return compiler.count_cycles(made, target, options)
+            return compiler.count_cycles(made, target, options, [])
         except UnsupportedError:
             return None
 

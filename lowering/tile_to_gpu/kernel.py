@@ -17,6 +17,7 @@ from tilec.dialect.tile_gpu.operations.placed import StoreTileOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import TensorMemoryError, UnsupportedError
 from tilec.lowering import emitter
+from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.layout.shared_layout import parse_shared_layout
 from tilec.lowering.plan.kernel_plan import Plan, divide_entry, make_plan
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
@@ -208,7 +209,8 @@ def _empty_kernel(plan: Plan) -> ir.Block:
     }
     kernel = emitter.gpu(KernelOp, **attributes)
     for name in entry.operation.attributes:
-        if name.startswith("tilec."):
+        # The plan says whether the blocks that an entry asks for are possible.
+        if name.startswith("tilec.") and name != OCCUPANCY:
             kernel.attributes[name] = entry.operation.attributes[name]
     for name, value in plan.hints.items():
         kernel.attributes[name] = ir.IntegerAttr.get(emitter.integer_type(32), value)

@@ -31,6 +31,7 @@ from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, T
 from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler, CountCycles, faster, run_with_lowerings
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
+from tilec.lowering.tile_to_gpu.occupancy_choice import asked_blocks, choose_occupancy, set_blocks
 from tilec.remarks import Remark
 
 
@@ -50,8 +51,16 @@ def run_tile_stage(
         return _run_passes(source, compiler, found, evaluate)
 
     compiler = Compiler(target, given, run_passes, count_columns, count_cycles)
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
     with module.context:
-        return run_with_lowerings(module, compiler, remarks)
+        blocks = asked_blocks(entry, target, given)
+        if blocks is None:
+            return run_with_lowerings(module, compiler, remarks)
+        is_hint = entry_options(entry, target, given).occupancy is not None
+        set_blocks(module, 0)
+        made = run_with_lowerings(module, compiler, remarks)
+        choose_occupancy(made, blocks, is_hint, compiler, remarks)
+        return made
 
 
 def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], evaluate: Evaluate) -> ir.Module:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilec.lowering.gpu.memory.occupancy import share_of_block
-from tilec.lowering.target import TARGETS
+from tilec.lowering.target import TARGETS, share_of_block
 
 # CUDA programming guide, technical specifications of compute capability 9.0 and 10.0, in bytes.
 SHARED_BYTES_OF_AN_SM = 228 * 1024

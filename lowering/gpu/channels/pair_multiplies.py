@@ -114,7 +114,8 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
         raise NotPairsError("two multiplies read different halves of one right operand")
     if not movable_accesses(channels):
         raise NotPairsError("threads read columns of 64 rows of an accumulator")
-    if any(_buffer_of(op.lhs) in divided for op in multiplies):
+    buffers = (_buffer_of(op.lhs) for op in multiplies)
+    if any(channel is not None and (channel, number) in divided for channel, number in buffers):
         raise NotPairsError("a right operand is the left one of another multiply")
     return found
 

@@ -31,11 +31,11 @@ from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.slots import users_of_slot
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.other_iteration import copy_for, scalars_behind
-from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupancy, share_of_block
+from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, SharedPlan, memory_plan
 from tilec.lowering.kernel_hints import OCCUPANCY
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
-from tilec.lowering.target import Target
+from tilec.lowering.target import Target, share_of_block
 from tilec.remarks import Loss, Remark
 
 # The rows of a multiply by a pair of CTAs, each of which has half of the accumulator (PTX ISA 9.7.16.2.1).

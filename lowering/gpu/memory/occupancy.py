@@ -13,13 +13,12 @@ from tilec.dialect.tile_gpu.operations.reduce import ScanOp
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
 from tilec.dialect.walk import operations_inside
-from tilec.frozen import replace
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.launch import bytes_in_flight_for
-from tilec.lowering.target import LANES, Target
+from tilec.lowering.target import LANES, RESERVED_SHARED_BYTES, Target, share_of_block
 from tilec.remarks import Loss, Remark
 
 # With roles, loads run ahead by rings; multiplies need registers more than blocks.
@@ -27,20 +26,6 @@ from tilec.remarks import Loss, Remark
 _OTHER_KERNELS = tuple(op.OPERATION_NAME for op in (RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp))
 _FULL_BANDWIDTH = 0.99
 _LEAST_BLOCKS = 2
-# CUDA programming guide, technical specifications: the SM keeps 1 KB of shared memory for each of its blocks, so that
-# it has 228 KB where one block has at most 227 KB.
-RESERVED_SHARED_BYTES = 1024
-# The unit in which an SM gives shared memory to blocks (cuda_occupancy.h, compute capability 8.0 and later).
-_SHARED_GRANULE_BYTES = 128
-
-
-def share_of_block(target: Target, blocks: int) -> Target:
-    """The target with the memory of one block if `blocks` blocks share an SM."""
-    shared = (target.shared_bytes + RESERVED_SHARED_BYTES) // blocks // _SHARED_GRANULE_BYTES * _SHARED_GRANULE_BYTES
-    columns = target.tensor_memory_columns // blocks
-    # PTX ISA 9.7.16.7.1: columns are allocated in powers of two.
-    columns = 1 << (columns.bit_length() - 1) if columns else 0
-    return replace(target, shared_bytes=shared - RESERVED_SHARED_BYTES, tensor_memory_columns=columns)
 
 
 def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int) -> int:
@@ -60,8 +45,8 @@ def _blocks_in_registers(kernel: KernelOp) -> int:
     if roles is None:
         return REGISTER_FILE // (kernel.warps * LANES * tile_peak(kernel.body.blocks[0]).needed)
     if roles.registers is not None:
-        # The budgets divide all registers of an SM.
-        return 1
+        # The budgets divide all registers of an SM, or the part of one of the blocks of the hint.
+        return kernel_hint(kernel, OCCUPANCY) or 1
     needed = max(tile_peak(region.blocks[0]).needed for region in roles.bodies.values())
     return REGISTER_FILE // (sum(roles.warps) * LANES * needed)
 

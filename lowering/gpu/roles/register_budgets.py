@@ -5,20 +5,42 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
-from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.registers import registers_per_thread
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.role_registers import chosen_budgets
+from tilec.remarks import Loss, Remark
 
 
-def register_budgets(kernel: KernelOp, _context: Context) -> bool:
-    """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them."""
+def register_budgets(kernel: KernelOp, context: Context) -> bool:
+    """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them.
+
+    If the blocks of the hint `occupancy` have too few registers, the hint becomes a remark.
+    """
+    if _set_budgets(kernel, {}):
+        return True
+    blocks, roles = kernel_hint(kernel, OCCUPANCY) or 1, kernel.roles
+    if blocks == 1 or roles is None:
+        return False
+    warps, needed = sum(roles.warps), max(_needed(roles))
+    if needed <= registers_per_thread(warps, REGISTER_FILE // blocks):
+        return False
+    message = f"occupancy={blocks} is not followed: a role needs {needed} registers per thread, {blocks} blocks of"
+    location, loss = source_location(kernel.operation.location), Loss("blocks", count=blocks)
+    context.remarks.append(Remark("hint", f"{message} {warps} warps leave fewer", location, loss))
+    del kernel.operation.attributes[OCCUPANCY]
     return _set_budgets(kernel, {})
+
+
+def _needed(roles: RolesOp) -> list[int]:
+    """The registers per thread that the code of each role needs."""
+    return [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
 
 
 def registers_for(kernel: KernelOp, number: int, needed: int, options: CompileOptions) -> int:
@@ -47,8 +69,7 @@ def _set_budgets(kernel: KernelOp, more: Mapping[int, int]) -> bool:
     roles = kernel.roles
     if roles is None or roles.registers is not None or any(op.name in CALLS for op in operations_inside(kernel)):
         return False
-    needed = [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
-    needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(needed)]
+    needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(_needed(roles))]
     budgets = chosen_budgets(list(roles.warps), needed, kernel_hint(kernel, OCCUPANCY) or 1)
     if budgets is None or any(budgets[number] < registers for number, registers in more.items()):
         return False

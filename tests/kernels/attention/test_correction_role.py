@@ -79,9 +79,13 @@ def compiled(args: tuple[object, ...], target: str, **hints: object) -> ct.Compi
         (128, 256, 256, "plain"),
     ],
 )
-def test_results_are_those_of_numpy(rows: int, count: int, width: int, variant: str, target: str) -> None:
+@pytest.mark.parametrize("hints", [{}, {"occupancy": 1}], ids=str)
+def test_results_are_those_of_numpy(
+    rows: int, count: int, width: int, variant: str, hints: dict[str, int], target: str
+) -> None:
+    """Two blocks on an SM, which 64 columns have without the hint, have no second role."""
     args = arguments(rows, count, width, variant)
-    made = compiled(args, target)
+    made = compiled(args, target, **hints)
     wanted, statistics = expected(args)
     for backend, seeds in (("interpret", (0,)), ("simulate", (0, 1))):
         for seed in seeds:
@@ -105,7 +109,7 @@ def test_second_role_scales_and_divides(variant: str, width: int) -> None:
 # With 64 columns the threads of the second role have other rows of the factors than those of the chain.
 @pytest.mark.parametrize("width", [64, 128])
 def test_factors_cross_before_the_exponentials(width: int) -> None:
-    text = compiled(arguments(256, 256, width, "plain"), "sm_100a").stage("gpu").text
+    text = compiled(arguments(256, 256, width, "plain"), "sm_100a", occupancy=1).stage("gpu").text
     loop = text.split("scf.for", 1)[1].split("} compute1 warps 4 ")[0]
     exponentials = re.search(rf'"exp2[^:]*: !tile_{ROWS}x{KEYS}xf32', loop)
     assert exponentials is not None

@@ -1,0 +1,98 @@
+"""How many blocks share an SM, if a chain of multiplies computes the operands of the next ones.
+
+While the threads of one block compute exponentials, the tensor cores multiply for another block. Each has half of the
+registers and of the memory of an SM, so that no role of its own scales accumulators. The cost model decides, also
+against a hint: with rings of one slot, two blocks of 128x128 keys with 128 columns take more time than one.
+"""
+
+from __future__ import annotations
+
+from tilec.compile_options import CompileOptions
+from tilec.dialect.build import copied
+from tilec.dialect.location import source_location
+from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.walk import operations_named
+from tilec.errors import UnsupportedError
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.matrix_unit import accumulates_in_registers
+from tilec.lowering.plan.chain_room import known_room
+from tilec.lowering.plan.followed_hints import entry_options
+from tilec.lowering.target import Target
+from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.divide.divided_dimensions import is_chained
+from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler
+from tilec.lowering.tile_to_gpu.kernel import convert
+from tilec.remarks import Loss, Remark
+
+_BLOCKS = 2
+# The share of the time that two blocks have to save without a hint, and that those of a hint may cost.
+_LEAST_GAIN = _MOST_LOSS = 0.05
+
+
+def asked_blocks(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
+    """The blocks to compare with one block: those of the hint, or two; None if an entry has no choice."""
+    followed = entry_options(entry, target, options)
+    asked = followed.occupancy
+    if followed.num_ctas not in (None, 1):
+        return None
+    if asked == 1 or asked is None and accumulates_in_registers(target):
+        return None
+    repeated = [op for op in operations_named(entry, PLAIN_MULTIPLIES) if in_loop(op)]
+    return (asked or _BLOCKS) if len(repeated) > 1 else None
+
+
+def set_blocks(module: ir.Module, blocks: int) -> None:
+    """Sets the blocks of the entry of a module, in place; 0 if no number is asked for."""
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    number = ir.IntegerType.get_signless(32, module.context)
+    entry.operation.attributes[OCCUPANCY] = ir.IntegerAttr.get(number, blocks)
+
+
+def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Compiler, remarks: list[Remark]) -> None:
+    """Sets the blocks of the entry of a module, which has none so far, to `blocks` if they are faster by the model.
+
+    Without a chain of multiplies, or if a cluster divides it, the plan follows a hint.
+    """
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    room = known_room(entry)
+    is_divided = room is not None and room.shape.ctas > 1
+    if is_divided or not any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES)):
+        del entry.operation.attributes[OCCUPANCY]
+        return
+    several = copied(module)
+    set_blocks(several, blocks)
+    try:
+        cycles, refusal = _cycles(several, blocks, compiler), None
+        one = Candidate(module, module).cycles(compiler) or 0.0
+        gain = 1 - cycles / one if one else 1.0
+        if gain >= (-_MOST_LOSS if is_hint else _LEAST_GAIN):
+            set_blocks(module, blocks)
+            return
+        refusal = f"by the model {blocks} blocks on an SM take {-gain:.0%} more time than one"
+    except UnsupportedError as error:
+        refusal = error.message
+    if not is_hint:
+        del entry.operation.attributes[OCCUPANCY]
+    else:
+        message = f"occupancy={blocks} is not followed: {refusal}"
+        location = source_location(entry.operation.location)
+        remarks.append(Remark("hint", message, location, Loss("blocks", count=blocks)))
+
+
+def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:
+    """The cycles of a tile block if this number of blocks share an SM; raises UnsupportedError if they do not."""
+    target, options = compiler.target, compiler.options
+    found = list[Remark]()
+    made = convert(module, target=target.name, options=options, remarks=found, count_columns=compiler.count_columns)
+    cycles = compiler.count_cycles(made, target, options, found) if _is_followed(made) else 0.0
+    if not _is_followed(made):
+        prefix = f"occupancy={blocks} is not followed: "
+        reasons = (each.message.removeprefix(prefix) for each in found if each.message.startswith(prefix))
+        raise UnsupportedError(next(reasons, "an SM has no room for them"))
+    return cycles
+
+
+def _is_followed(module: ir.Module) -> bool:
+    (kernel,) = operations_named(module, (KernelOp.OPERATION_NAME,))
+    return kernel_hint(kernel, OCCUPANCY) is not None
