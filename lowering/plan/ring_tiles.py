@@ -116,15 +116,15 @@ class SharedRoom:
 
 def shared_room(plan: MatrixPlan, entry: ir.OpView, target: Target, occupancy: int) -> SharedRoom:
     """The shared memory of a plan whose operands in tensor memory are placed."""
-    in_rings = _bytes_of_loops(tile for tile in plan.loads if in_loop(tile.owner.opview))
+    in_rings = bytes_of_loops(tile for tile in plan.loads if in_loop(tile.owner.opview))
     always = sum(slot_bytes(tile) for tile in plan.loads if not in_loop(tile.owner.opview))
-    always += _bytes_of_loops(_stored_operands(plan))
+    always += bytes_of_loops(_stored_operands(plan))
     free, reserved = target.shared_bytes // occupancy - always, sum(_staged_bytes(entry)) + _RESERVED_BYTES
     in_tensor_memory = any(multiply.unit.accumulates_in_tensor_memory for multiply in plan.multiplies.values())
     return SharedRoom(in_rings, free, reserved, in_tensor_memory)
 
 
-def _bytes_of_loops(tiles: Iterable[ir.Value]) -> int:
+def bytes_of_loops(tiles: Iterable[ir.Value]) -> int:
     """The bytes of tiles; the tiles of successive loops have the same memory."""
     own, inner = defaultdict[ir.Operation | None, int](int), defaultdict[ir.Operation | None, set[ir.Operation]](set)
     for tile in tiles:

@@ -18,14 +18,18 @@ from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.chain_room import known_room
 from tilec.lowering.plan.followed_hints import entry_options
-from tilec.lowering.target import Target
+from tilec.lowering.plan.matrix.row_loads import slot_bytes
+from tilec.lowering.plan.ring_tiles import bytes_of_loops
+from tilec.lowering.target import Target, share_of_block
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
 from tilec.lowering.tile.divide.divided_dimensions import is_chained
+from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
 from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler
 from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.remarks import Loss, Remark
 
 _BLOCKS = 2
+_SLOTS = 2
 # The share of the time that two blocks have to save without a hint, and that those of a hint may cost.
 _LEAST_GAIN = _MOST_LOSS = 0.05
 
@@ -57,7 +61,8 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
     (entry,) = operations_named(module, ("cuda_tile.entry",))
     room = known_room(entry)
     is_divided = room is not None and room.shape.ctas > 1
-    if is_divided or not any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES)):
+    is_chain = any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES))
+    if is_divided or not is_chain or not is_hint and not _has_slots(entry, compiler.target):
         del entry.operation.attributes[OCCUPANCY]
         return
     several = copied(module)
@@ -78,6 +83,14 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
         message = f"occupancy={blocks} is not followed: {refusal}"
         location = source_location(entry.operation.location)
         remarks.append(Remark("hint", message, location, Loss("blocks", count=blocks)))
+
+
+def _has_slots(entry: ir.OpView, target: Target) -> bool:
+    """Whether half of the shared memory has two slots for each tile that a loop loads: with one, multiplies wait."""
+    tiles = [load.operation.results[0] for load in operations_named(entry, LOADS)]
+    always = sum(slot_bytes(tile) for tile in tiles if not in_loop(tile.owner.opview))
+    rings = bytes_of_loops(tile for tile in tiles if in_loop(tile.owner.opview))
+    return always + _SLOTS * rings <= share_of_block(target, _BLOCKS).shared_bytes
 
 
 def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:
