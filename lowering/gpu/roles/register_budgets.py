@@ -10,11 +10,12 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.tile_gpu.sets import is_register_tile
+from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
-from tilec.lowering.role_registers import chosen_budgets
+from tilec.lowering.role_registers import LEAST_REGISTERS, chosen_budgets
 from tilec.remarks import Loss, Remark
 
 
@@ -39,8 +40,18 @@ def register_budgets(kernel: KernelOp, context: Context) -> bool:
 
 
 def _needed(roles: RolesOp) -> list[int]:
-    """The registers per thread that the code of each role needs."""
-    return [tile_peak(region.blocks[0]).needed for region in roles.bodies.values()]
+    """The registers per thread that the code of each role needs.
+
+    The scalars of a role without tiles are equal in all threads of a warp, for which ptxas has uniform registers: in 24
+    registers it spills none of roles whose scalars take 40.
+    """
+    return [_needed_in(region.blocks[0]) for region in roles.bodies.values()]
+
+
+def _needed_in(body: ir.Block) -> int:
+    has_tiles = any(is_register_tile(result.type) for op in operations_of(body) for result in op.results)
+    needed = tile_peak(body).needed
+    return needed if has_tiles else min(needed, LEAST_REGISTERS)
 
 
 def registers_for(kernel: KernelOp, number: int, needed: int, options: CompileOptions) -> int:

@@ -54,16 +54,17 @@ def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:
 def reduced(lowering: Lowering, name: str, register: str, values: Sequence[ir.Value], width: int = 2) -> ir.Value:
     """The reduction of values by an instruction of `width` operands, as a tree, so that few depend on each other.
 
-    Its groups have three values: of two comparisons of integers, one of the result of the other, ptxas makes one.
+    Integers are in groups of three: of two nested comparisons ptxas makes one instruction.
     """
-    level = list(values)
+    level, size = list(values), 3 if register.startswith("i") else width
     while len(level) > 1:
-        groups = [level[first : first + 3] for first in range(0, len(level), 3)]
+        groups = [level[first : first + size] for first in range(0, len(level), size)]
         level = [_reduced_in_turn(lowering, name, register, group, width) for group in groups]
     return level[0]
 
 
 def _reduced_in_turn(lowering: Lowering, name: str, register: str, values: Sequence[ir.Value], width: int) -> ir.Value:
+    """The reduction of a group, of which each instruction takes `width` values or the rest."""
     total, *rest = values
     for first in range(0, len(rest), width - 1):
         group = [total, *rest[first : first + width - 1]]
