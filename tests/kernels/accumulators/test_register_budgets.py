@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import importlib
+import re
+
 import numpy as np
 from compare import run_everywhere
+from sheet_kernels import importable_sheet
 
 import tilec as ct
 
@@ -43,3 +47,12 @@ def test_results_do_not_depend_on_budgets(target, random):
 
 def signature() -> str:
     return "A: f16[?,?], B: f16[?,?], C: f32[?,?], D: f32[?,?]"
+
+
+def test_scalars_of_issuing_roles_leave_registers_to_others():
+    """The scalars of the roles that issue are in uniform registers, so that the other warps have all that there are."""
+    with importable_sheet():
+        kernel = importlib.import_module("sheet.kernels").persistent_matmul_of_one_block
+    signature = "A: f16[?,?], B: f16[?,?], C: f16[?,?], tm=256, tn=256, tk=64"
+    compiled = ct.compile(kernel, target="sm_100a", signature=signature, stop="ptx")
+    assert re.findall(r"setmaxnreg\.(?:inc|dec)\S+ (\d+);", compiled.ptx) == ["240", "24"]
