@@ -1,30 +1,14 @@
-"""Walks over nested operations, and the operations that define and use a value.
-
-A compile reads the operations of a kernel hundreds of times, and in four of five cases they are as before. A walk
-executes 4,500 instructions of the processor for an operation, so it is kept until an operation is created, moved or
-erased.
-"""
+"""Walks over nested operations, and the operations that define and use a value."""
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import TypeVar
 
-from tilec.dialect.mlir import ir, passmanager
+from tilec.dialect.mlir import ir
 
 Node = TypeVar("Node", bound=Hashable)
-# The methods of the bindings that change which operations there are, or their order.
-_CHANGES = (
-    (ir.Operation, ("create", "parse")),
-    (ir.Operation.__base__, ("clone", "detach_from_parent", "erase", "move_after", "move_before")),
-    (ir.OpView, ("build_generic", "parse")),
-    (ir.Block, ("append", "append_to")),
-    (ir.InsertionPoint, ("insert",)),
-    (passmanager.PassManager, ("run",)),
-)
+
 # Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
 _ADVANCE = ir.WalkResult.ADVANCE
 
@@ -43,12 +27,7 @@ def users_of(value: ir.Value) -> list[ir.Operation]:
 
 def operations_in(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block, without those inside of them."""
-    return _block(block).operations[:]
-
-
-def views_in(block: ir.Block) -> list[ir.OpView]:
-    """The operations of operations_in() as OpView."""
-    return _block(block).views[:]
+    return [op.operation for op in block.operations]
 
 
 def terminator_of(block: ir.Block) -> ir.Operation:
@@ -60,19 +39,43 @@ def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
     """The operations directly inside the regions of an operation."""
     for region in op.operation.regions:
         for block in region.blocks:
-            yield from views_in(block)
+            yield from block.operations
 
 
 def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
     """All operations that are inside an operation at the call, each one before those inside of it."""
-    return iter(walk_of(op.operation).views()[1:])
+    found: list[ir.OpView] = []
+    _collect(op.operation, found)
+    return iter(found)
+
+
+def _collect(operation: ir.Operation, found: list[ir.OpView]) -> None:
+    # Modules nest at most 512 regions deep, and a generator takes a third more time.
+    for region in operation.regions:
+        for block in region.blocks:
+            for inner in block.operations:
+                found.append(inner)
+                below = inner.operation
+                if below.regions:
+                    _collect(below, found)
 
 
 def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     """The operations of operations_below() as ir.Operation, not as OpView, which takes twice the time."""
     outer = op.operation
     # Most operations are leaves, for which a walk takes several times as long.
-    return walk_of(outer).operations[1:] if outer.regions else []
+    if not outer.regions:
+        return []
+    found: list[ir.Operation] = []
+    append = found.append
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        append(operation)
+        return _ADVANCE
+
+    outer.walk(visit, ir.WalkOrder.PRE_ORDER)
+    del found[0]
+    return found
 
 
 def with_inner(op: ir.Operation) -> list[ir.Operation]:
@@ -88,9 +91,10 @@ def used_by(operations: Iterable[ir.Operation]) -> set[ir.Value]:
 def operations_of(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block and those inside them, each one before those inside of it."""
     found: list[ir.Operation] = []
-    for op in operations_in(block):
-        found.append(op)
-        found += operations_inside(op)
+    for op in block.operations:
+        found.append(op.operation)
+        if op.operation.regions:
+            found += operations_inside(op)
     return found
 
 
@@ -114,13 +118,16 @@ def operations_named(
     module: ir.Module, names: Collection[str] | Callable[[ir.Operation], bool], innermost_first: bool = False
 ) -> list[ir.OpView]:
     """The operations of a module with one of these full names, or for which a predicate holds, in program order."""
-    if innermost_first:
-        walk = Walk(walked(module.operation, ir.WalkOrder.POST_ORDER))
-    else:
-        walk = walk_of(module.operation)
-    if callable(names):
-        return [operation.opview for operation in walk.operations if names(operation)]
-    return [operation.opview for operation, name in walk.named() if name in names]
+    found: list[ir.OpView] = []
+    matches = names if callable(names) else None
+
+    def visit(operation: ir.Operation) -> ir.WalkResult:
+        if operation.name in names if matches is None else matches(operation):  # type: ignore[operator]
+            found.append(operation.opview)
+        return _ADVANCE
+
+    module.operation.walk(visit, ir.WalkOrder.POST_ORDER if innermost_first else ir.WalkOrder.PRE_ORDER)
+    return found
 
 
 def is_within(value: ir.Value, op: ir.OpView) -> bool:
@@ -130,110 +137,3 @@ def is_within(value: ir.Value, op: ir.OpView) -> bool:
     while parent is not None and parent.operation != op.operation:
         parent = parent.operation.parent
     return parent is not None
-
-
-@dataclass(slots=True)
-class Walk:
-    """An operation and all that are inside it, each one before those inside of it; the rest is made when needed."""
-
-    operations: list[ir.Operation]
-    _names: list[str] = field(default_factory=list)
-    _views: list[ir.OpView] = field(default_factory=list)
-
-    def named(self) -> Iterator[tuple[ir.Operation, str]]:
-        """The operations with their names."""
-        if not self._names:
-            self._names = [operation.name for operation in self.operations]
-        return zip(self.operations, self._names, strict=True)
-
-    def views(self) -> list[ir.OpView]:
-        """The operations as OpView."""
-        if not self._views:
-            self._views = [operation.opview for operation in self.operations]
-        return self._views
-
-
-@dataclass(frozen=True, slots=True)
-class _Block:
-    """The operations of a block."""
-
-    views: list[ir.OpView]
-    operations: list[ir.Operation]
-
-
-# The walks by their first operation, the operations of blocks, and the number of those who want that both are kept.
-_kept: dict[ir.Operation | ir.Block, Any] = {}
-_users = 0
-
-
-@contextmanager
-def walks_are_kept() -> Iterator[None]:
-    """Keeps walks in its body, in which no other thread may change a module."""
-    global _users
-    _users += 1
-    try:
-        yield
-    finally:
-        _users -= 1
-        _kept.clear()
-
-
-def walk_of(outer: ir.Operation) -> Walk:
-    """The walk over an operation, from an earlier one if nothing has changed since."""
-    found: Walk | None = _kept.get(outer)
-    if found is None:
-        found = Walk(walked(outer))
-        if _users:
-            _kept[outer] = found
-    return found
-
-
-def _block(block: ir.Block) -> _Block:
-    """The operations of a block, from an earlier look if nothing has changed since."""
-    found: _Block | None = _kept.get(block)
-    if found is None:
-        views = list(block.operations)
-        found = _Block(views, [view.operation for view in views])
-        if _users:
-            _kept[block] = found
-    return found
-
-
-def walked(outer: ir.Operation, order: ir.WalkOrder = ir.WalkOrder.PRE_ORDER) -> list[ir.Operation]:
-    """An operation and all that are inside it, from a new walk."""
-    operations: list[ir.Operation] = []
-    append = operations.append
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        append(operation)
-        return _ADVANCE
-
-    outer.walk(visit, order)
-    return operations
-
-
-def _dropping(change: Callable[..., Any]) -> Callable[..., Any]:
-    """A method of the bindings that drops the walks that are kept."""
-
-    @functools.wraps(change, assigned=("__doc__",), updated=())
-    def changing(*arguments: Any, **named: Any) -> Any:
-        if _kept:
-            _kept.clear()
-        changed = change(*arguments, **named)
-        # Passes call functions of operations, which may walk.
-        if _kept:
-            _kept.clear()
-        return changed
-
-    return changing
-
-
-for _class, _names in _CHANGES:
-    for _name in _names:
-        _method = vars(_class)[_name]
-        if isinstance(_method, classmethod):
-            setattr(_class, _name, classmethod(_dropping(_method.__func__)))
-        else:
-            # Functions of the bindings are static, unlike those of Python.
-            _wrapped = _dropping(_method)
-            setattr(_class, _name, staticmethod(_wrapped) if type(_method).__name__ == "nb_func" else _wrapped)

@@ -8,7 +8,7 @@ from tilec.dialect.cache import table
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.verify import types_only
-from tilec.dialect.walk import walk_of
+from tilec.dialect.walk import operations_inside
 
 
 def unlike_layouts(values: Iterable[ir.Value]) -> str | None:
@@ -37,15 +37,15 @@ def operands_and_results_agree(op: ir.OpView) -> str | None:
 
 def upstream_disagreement(kernel: ir.OpView) -> str | None:
     """The problem with the first operation of arith or math in a kernel that mixes layouts, or None."""
-    for operation, name in walk_of(kernel.operation).named():
+    for operation in operations_inside(kernel):
         # The results of operations on tiles are tiles.
-        if name.startswith(_ELEMENTWISE_DIALECTS) and is_register_tile(operation.results[0].type):
+        if operation.name.startswith(_ELEMENTWISE_DIALECTS) and is_register_tile(operation.results[0].type):
             types = tuple([value.type for values in (operation.operands, operation.results) for value in values])
             if types in _ALIKE:
                 continue
             wrong = operands_and_results_agree(operation)
             if wrong is not None:
-                return f"'{name}': {wrong}"
+                return f"'{operation.name}': {wrong}"
             _ALIKE[types] = None
     return None
 

@@ -22,11 +22,11 @@ SCALED = """entry @k() {
   return
 }"""
 SPARSE = """entry @k() {
-  %x = constant <f16: 1.0> : tile<16x16xf16>
-  %e = constant <i32: 1145324612> : tile<16x1xi32>
-  %y = constant <f16: 1.0> : tile<32x64xf16>
-  %z = constant <f32: 0.0> : tile<16x64xf32>
-  %m = tilex.mma_sparse %x, %e, %y, %z : tile<16x16xf16>, tile<16x1xi32>, tile<32x64xf16>, tile<16x64xf32>
+  %x = constant <i8: 1> : tile<8x32xi8>
+  %e = constant <i32: 1145324612> : tile<8x2xi32>
+  %y = constant <i8: 1> : tile<64x64xi8>
+  %z = constant <i32: 0> : tile<8x64xi32>
+  %m = tilex.mma_sparse %x, %e, %y, %z : tile<8x32xi8>, tile<8x2xi32>, tile<64x64xi8>, tile<8x64xi32>
   return
 }"""
 CALL = "entry @k(%n: tile<i32>) {\n  preview$call @f(%n) : (!cuda_tile.tile<i32>) -> ()\n  return\n}"
@@ -42,8 +42,9 @@ RUN = ": run the pass expand-block-scaling"
             SPARSE,
             "sm_100a",
             6,
-            "'tilex.mma_sparse' of f16 with a sparse lhs with an accumulator of f32 cannot be compiled for sm_100a: "
-            "sparse tcgen05 needs a multiple of 128 rows, the accumulator has 16: run the pass expand-sparse",
+            "'tilex.mma_sparse' of i8 with a sparse lhs with an accumulator of i32 cannot be compiled for sm_100a: "
+            "sparse tcgen05 needs a multiple of 128 rows, the accumulator has 8; sparse mma.sync needs 16 rows, the "
+            "accumulator has 8: run the pass expand-sparse",
         ),
         (
             SCALED,

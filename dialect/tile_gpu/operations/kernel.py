@@ -10,7 +10,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
 from tilec.dialect.tile_gpu.schedule import schedule_problem
 from tilec.dialect.tile_gpu.sets import Integer32
-from tilec.dialect.walk import views_in, walk_of
+from tilec.dialect.walk import operations_inside
 
 # CUDA programming guide, "Thread Block Clusters": every device runs clusters of up to eight CTAs.
 CLUSTERS = (1, 2, 4, 8)
@@ -51,7 +51,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         last = operations[len(operations) - 2] if len(operations) > 1 else None
         if isinstance(last, RolesOp):
             return last
-        return next((op for op in views_in(self.body.blocks[0]) if op.operation.name == RolesOp.OPERATION_NAME), None)
+        return next((op for op in operations if op.operation.name == RolesOp.OPERATION_NAME), None)
 
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:
@@ -65,7 +65,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
         return upstream_disagreement(self)
 
     def check_regions(self) -> str | None:
-        _, *operations = walk_of(self.operation).named()
+        operations = [(op, op.name) for op in operations_inside(self)]
         return (
             id_problem(operations)
             or schedule_problem(operations)

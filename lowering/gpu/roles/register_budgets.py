@@ -9,14 +9,21 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, WgmmaOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
+from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.role_registers import LEAST_REGISTERS, chosen_budgets
 from tilec.remarks import Loss, Remark
+
+# Registers of the accumulator of the widest wgmma, and of the widest tcgen05.ld and .st that the compiler makes.
+_LARGEST_ACCUMULATOR, _LARGEST_TRANSFER = 128, 64
+# ptxas 13.0 refuses (C7602) a wgmma with less than 154 registers at launch, and a tcgen05.st with less than 82.
+_BESIDE_VECTOR = 26
 
 
 def register_budgets(kernel: KernelOp, context: Context) -> bool:
@@ -24,19 +31,31 @@ def register_budgets(kernel: KernelOp, context: Context) -> bool:
 
     If the blocks of the hint `occupancy` have too few registers, the hint becomes a remark.
     """
-    if _set_budgets(kernel, {}):
-        return True
     blocks, roles = kernel_hint(kernel, OCCUPANCY) or 1, kernel.roles
     if blocks == 1 or roles is None:
-        return False
-    warps, needed = sum(roles.warps), max(_needed(roles))
-    if needed <= registers_per_thread(warps, REGISTER_FILE // blocks):
-        return False
-    message = f"occupancy={blocks} is not followed: a role needs {needed} registers per thread, {blocks} blocks of"
+        return _set_budgets(kernel, {})
+    share, least = registers_per_thread(sum(roles.warps), REGISTER_FILE // blocks), _least_registers(kernel)
+    if share >= least:
+        if _set_budgets(kernel, {}):
+            return True
+        least = max(_needed(roles))
+        if share >= least:
+            return False
+    warps = sum(roles.warps)
+    message = f"occupancy={blocks} is not followed: a role needs {least} registers per thread, {blocks} blocks of"
     location, loss = source_location(kernel.operation.location), Loss("blocks", count=blocks)
     context.remarks.append(Remark("hint", f"{message} {warps} warps leave fewer", location, loss))
     del kernel.operation.attributes[OCCUPANCY]
     return _set_budgets(kernel, {})
+
+
+def _least_registers(kernel: KernelOp) -> int:
+    """The registers per thread without which ptxas refuses an instruction of the kernel."""
+    operations = operations_inside(kernel)
+    types = [op.results[0].type for op in operations if op.name == WgmmaOp.OPERATION_NAME]
+    vectors = [min(_LARGEST_ACCUMULATOR, thread_elements(type)) for type in types]
+    vectors += [_LARGEST_TRANSFER for op in operations if op.name == Tcgen05MmaOp.OPERATION_NAME]
+    return max(vectors) + _BESIDE_VECTOR if vectors else 0
 
 
 def _needed(roles: RolesOp) -> list[int]:

@@ -24,7 +24,7 @@ from tilec.dialect.tile_gpu.operations.memory import (
 )
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import owner_of, views_in
+from tilec.dialect.walk import owner_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.loop_work import OVERLAPPED, is_barrier_step
 from tilec.lowering.gpu.cost.operation_cost import table_cost, thread_work, tile_bytes
@@ -61,7 +61,7 @@ class LoopReader:
         self.target, self.device = target.name, device_of(target.name)
         self.sources: dict[ir.Value, _Sources] = {}
         block = part.loop.operation.regions[0].blocks[0]
-        *_, end = views_in(block)
+        *_, end = block.operations
         # What the next iteration gets for a carried value, and for what is computed from one.
         self.carried = dict(zip(list(block.arguments)[1:], end.operation.operands, strict=True))
         self.uses: list[tuple[ir.Value, Node]] = []
@@ -108,7 +108,7 @@ class LoopReader:
 
     def _read_block(self, block: ir.Block) -> None:
         """Visits the operations of a block, and those of branches as if they were always taken."""
-        for op in views_in(block):
+        for op in block.operations:
             if fills_accumulator(op.operation):
                 continue
             if op.operation.name != "scf.if":

@@ -48,9 +48,8 @@ _OPERANDS = (0, 1)
 
 def expand_packed_views(module: ir.Module | ir.OpView, is_kept: Callable[[ir.OpView], bool] = lambda op: False) -> None:
     """Expands the accesses and the index spaces of packed views in a module or an entry, but not kept accesses."""
-    for op in operations_named(module, _EXPANDED):
-        if op.operation.name in (LOAD, STORE) and is_kept(op):
-            continue
+    found = operations_named(module, _EXPANDED)
+    for op in [op for op in found if op.operation.name not in (LOAD, STORE) or not is_kept(op)]:
         with ir.InsertionPoint(op.operation), op.location:
             values = _EXPANDED[op.operation.name](op)
         replace(op, values)
