@@ -61,23 +61,13 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
     (entry,) = operations_named(module, ("cuda_tile.entry",))
     room = known_room(entry)
     is_divided = room is not None and room.shape.ctas > 1
-    is_chain = any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES))
-    if is_divided or not is_chain or not is_hint and not _has_slots(entry, compiler.target):
+    if is_divided or not any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES)):
         del entry.operation.attributes[OCCUPANCY]
         return
-    several = copied(module)
-    set_blocks(several, blocks)
-    try:
-        cycles, refusal = _cycles(several, blocks, compiler), None
-        one = Candidate(module, module).cycles(compiler) or 0.0
-        gain = 1 - cycles / one if one else 1.0
-        if gain >= (-_MOST_LOSS if is_hint else _LEAST_GAIN):
-            set_blocks(module, blocks)
-            return
-        refusal = f"by the model {blocks} blocks on an SM take {-gain:.0%} more time than one"
-    except UnsupportedError as error:
-        refusal = error.message
-    if not is_hint:
+    refusal = _refusal(module, blocks, _MOST_LOSS if is_hint else -_LEAST_GAIN, compiler)
+    if refusal is None:
+        set_blocks(module, blocks)
+    elif not is_hint:
         del entry.operation.attributes[OCCUPANCY]
     else:
         message = f"occupancy={blocks} is not followed: {refusal}"
@@ -85,12 +75,28 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
         remarks.append(Remark("hint", message, location, Loss("blocks", count=blocks)))
 
 
+def _refusal(module: ir.Module, blocks: int, most_loss: float, compiler: Compiler) -> str | None:
+    """The reason for one block of a module on an SM; None if several lose at most this share of the time."""
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    if not _has_slots(entry, share_of_block(compiler.target, blocks)):
+        return f"with the memory of {blocks} blocks, loops have one slot for the tiles that they load"
+    several = copied(module)
+    set_blocks(several, blocks)
+    try:
+        cycles = _cycles(several, blocks, compiler)
+    except UnsupportedError as error:
+        return error.message
+    one = Candidate(module, module).cycles(compiler) or 0.0
+    loss = cycles / one - 1 if one else -1.0
+    return None if loss <= most_loss else f"by the model {blocks} blocks on an SM take {loss:.0%} more time than one"
+
+
 def _has_slots(entry: ir.OpView, target: Target) -> bool:
-    """Whether half of the shared memory has two slots for each tile that a loop loads: with one, multiplies wait."""
+    """Whether shared memory has two slots for each tile that a loop loads: with one, multiplies wait for loads."""
     tiles = [load.operation.results[0] for load in operations_named(entry, LOADS)]
     always = sum(slot_bytes(tile) for tile in tiles if not in_loop(tile.owner.opview))
     rings = bytes_of_loops(tile for tile in tiles if in_loop(tile.owner.opview))
-    return always + _SLOTS * rings <= share_of_block(target, _BLOCKS).shared_bytes
+    return bool(always + _SLOTS * rings <= target.shared_bytes)
 
 
 def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:

@@ -11,13 +11,13 @@ import tilec as ct
 
 SIGNATURE = (
     "Q: f16[?,{columns}], K: f16[?,{columns}], V: f16[?,{columns}], out: f16[?,{columns}], scale: f32, D={columns}, "
-    "TM=128, FLUSHES=True, LATE=True, DIVIDES=True"
+    "TM={rows}, FLUSHES=True, LATE=True, DIVIDES=True"
 )
 TARGET = "sm_100a"
 
 
-def compiled(columns: int, **hints: int) -> ct.Compiled:
-    signature = SIGNATURE.format(columns=columns)
+def compiled(columns: int, rows: int = 128, **hints: int) -> ct.Compiled:
+    signature = SIGNATURE.format(columns=columns, rows=rows)
     return ct.compile(attention_in_words, target=TARGET, signature=signature, hints=hints, stop="ptx")
 
 
@@ -45,13 +45,16 @@ def test_no_constant_is_live_across_the_change_of_registers():
     assert "0fFF800000" in after
 
 
-@pytest.mark.parametrize(("columns", "reason"), [(128, "a role needs"), (256, "a block needs 512 columns")])
-def test_hint_that_costs_time_or_memory_is_a_remark(columns, reason):
-    made = compiled(columns, occupancy=2)
+@pytest.mark.parametrize(
+    ("columns", "rows", "reason"),
+    [(128, 128, "with the memory of 2 blocks, loops have one slot"), (64, 256, "a block needs 512 columns")],
+)
+def test_hint_that_costs_time_or_memory_is_a_remark(columns, rows, reason):
+    made = compiled(columns, rows, occupancy=2)
     (remark,) = [remark for remark in made.all_remarks if remark.topic == "hint"]
     assert remark.message.startswith(f"occupancy=2 is not followed: {reason}")
     assert remark.location is not None
-    assert made.ptx == compiled(columns).ptx
+    assert made.ptx == compiled(columns, rows).ptx
 
 
 def test_results_do_not_depend_on_the_number_of_blocks(target, random):
