@@ -35,7 +35,9 @@ _LEAST_GAIN = _MOST_LOSS = 0.05
 
 
 def asked_blocks(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
-    """The blocks to compare with one block: those of the hint, or two; None if an entry has no choice."""
+    """The blocks to compare with one block: those of the hint, or two; None without a choice, or after it."""
+    if kernel_hint(entry, OCCUPANCY) is not None:
+        return None
     followed = entry_options(entry, target, options)
     asked = followed.occupancy
     if followed.num_ctas not in (None, 1):

@@ -12,7 +12,9 @@ import tilegym_kernels
 def test_records_of_an_earlier_run_need_reuse(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    words = ["tilegym_kernels.py", "checkout", "--records", str(tmp_path)]
+    checkout = tmp_path / "checkout"
+    checkout.mkdir()
+    words = ["tilegym_kernels.py", str(checkout), "--records", str(tmp_path)]
     monkeypatch.setattr(sys, "argv", words)
     assert tilegym_kernels.arguments().target == ["sm_100a", "sm_90a"]
     (tmp_path / "sm_90a").mkdir()

@@ -35,8 +35,7 @@ void require_sources(Warp &warp, const Instruction &in) {
 Outcome wrote_result(Warp &warp, const Instruction &in) {
   for (const Operand &operand : in.operands[0].elements)
     warp.wrote(operand);
-  warp.machine.counters["tensor_core_multiply_adds"] +=
-      uint64_t{fragment_rows} * fragment_columns * stored_depth(in);
+  warp.machine.counters["tensor_core_multiply_adds"] += uint64_t{fragment_rows} * fragment_columns * stored_depth(in);
   return Outcome::Next;
 }
 
