@@ -9,7 +9,8 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
@@ -24,6 +25,7 @@ from tilec.remarks import Loss, Remark
 _LARGEST_ACCUMULATOR, _LARGEST_TRANSFER = 128, 64
 # ptxas 13.0 refuses (C7602) a wgmma with less than 154 registers at launch, and a tcgen05.st with less than 82.
 _BESIDE_VECTOR = 26
+_TRANSFERS = (LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME)
 
 
 def register_budgets(kernel: KernelOp, context: Context) -> bool:
@@ -51,11 +53,14 @@ def register_budgets(kernel: KernelOp, context: Context) -> bool:
 
 def _least_registers(kernel: KernelOp) -> int:
     """The registers per thread without which ptxas refuses an instruction of the kernel."""
-    operations = operations_inside(kernel)
-    types = [op.results[0].type for op in operations if op.name == WgmmaOp.OPERATION_NAME]
-    vectors = [min(_LARGEST_ACCUMULATOR, thread_elements(type)) for type in types]
-    vectors += [_LARGEST_TRANSFER for op in operations if op.name == Tcgen05MmaOp.OPERATION_NAME]
-    return max(vectors) + _BESIDE_VECTOR if vectors else 0
+    vectors = [0]
+    for op in operations_inside(kernel):
+        if op.name == WgmmaOp.OPERATION_NAME:
+            vectors.append(min(_LARGEST_ACCUMULATOR, thread_elements(op.results[0].type)))
+        elif op.name in _TRANSFERS:
+            tiles = (value.type for value in (*op.operands, *op.results) if is_register_tile(value.type))
+            vectors += (min(_LARGEST_TRANSFER, thread_elements(type)) for type in tiles)
+    return max(vectors) + _BESIDE_VECTOR
 
 
 def _needed(roles: RolesOp) -> list[int]:
