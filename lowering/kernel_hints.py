@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.frozen import replace
-from tilec.lowering.target import Target
+from tilec.lowering.target import Target, share_of_block
+from tilec.remarks import Loss, Remark
 
 # Blocks of an SM that registers and shared memory leave room for; the most slots of a ring.
 OCCUPANCY, STAGES = "tilec.occupancy", "tilec.stages"
@@ -26,12 +28,39 @@ REMAINING_LOAD = "tilec.remaining_load"
 # On stores of Tile IR: the number of the store of a loop that was repeated for several iterations, each of which writes
 # a tile of its own.
 REPEATED_STORE = "tilec.repeated_store"
+_UNFOLLOWED = "occupancy={} is not followed: "
 
 
 def kernel_hint(kernel: Any, name: str) -> int | None:
     """The hint of that name, None where the kernel has none."""
     attributes = kernel.operation.attributes
     return ir.IntegerAttr(attributes[name]).value if name in attributes else None
+
+
+def blocks_of_hint(kernel: Any) -> int:
+    """The blocks on an SM that a kernel was planned for: those of the hint `occupancy`, 1 without it."""
+    return kernel_hint(kernel, OCCUPANCY) or 1
+
+
+def unfollowed_occupancy(blocks: int, reason: str, entry: ir.Operation) -> Remark:
+    """The remark that the hint `occupancy` of an entry or kernel is not followed."""
+    message = _UNFOLLOWED.format(blocks) + reason
+    return Remark("hint", message, source_location(entry.location), Loss("blocks", count=blocks))
+
+
+def unfollowed_reason(blocks: int, remarks: Iterable[Remark]) -> str | None:
+    """The reason of the first remark of `unfollowed_occupancy` for these blocks, None without one."""
+    prefix = _UNFOLLOWED.format(blocks)
+    messages = (each.message for each in remarks)
+    return next((each.removeprefix(prefix) for each in messages if each.startswith(prefix)), None)
+
+
+def columns_refusal(columns: int, blocks: int, target: Target) -> str | None:
+    """Why several blocks of an SM cannot have these columns of tensor memory each, or None."""
+    share = share_of_block(target, blocks).tensor_memory_columns
+    if columns <= share:
+        return None
+    return f"a block needs {columns} columns of tensor memory, {blocks} blocks have {share} each"
 
 
 def followed_options(given: CompileOptions, hints: Mapping[str, int | None], target: Target) -> CompileOptions:

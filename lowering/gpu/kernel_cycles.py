@@ -12,7 +12,7 @@ from tilec.lowering.gpu.cost.loop_work import LoopWork, cycles_of, loops_of
 from tilec.lowering.gpu.memory.occupancy import blocks_in_memory
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.passes import run
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.timeline import Busy
 from tilec.lowering.target import Target
@@ -57,7 +57,7 @@ def iterations_of(loop: LoopWork) -> int:
 def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:
     """Blocks of an SM by memory, warps and budgets of registers; other registers are not known before ptxas."""
     if kernel.roles is not None and kernel.roles.registers is not None:
-        return kernel_hint(kernel, OCCUPANCY) or 1
+        return blocks_of_hint(kernel)
     plan = shared_plan(kernel, target)
     by_memory = blocks_in_memory(target, plan.declared_bytes, plan.tensor_columns)
     return max(1, int(min(device.warps // kernel.warps, device.resident_blocks, by_memory)))

@@ -27,7 +27,7 @@ from tilec.lowering.gpu_to_ptx.registers.cluster import cluster_barrier
 from tilec.lowering.gpu_to_ptx.registers.declarations import call_free, symbol_name
 from tilec.lowering.gpu_to_ptx.registers.guards import if_first_thread
 from tilec.lowering.gpu_to_ptx.registers.lowering import SHARED_SYMBOL, Lowering, Role, named_location
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import LANES, target_named
 from tilec.lowering.upstream_passes import run_upstream
@@ -253,7 +253,7 @@ def _roles(lowering: Lowering, kernel: KernelOp, roles: RolesOp) -> None:
         if budget != at_launch:
             action = "inc" if budget > at_launch else "dec"
             lowering.b.execute(f"setmaxnreg.{action}.sync.aligned.u32 {budget};")
-        if (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+        if blocks_of_hint(kernel) > 1:
             _repeat_constants(lowering, roles, [code for _, code in run])
         _roles_in_order(lowering, warp, run, joined, idle=last and _block_warps(roles) > sum(roles.warps))
         lowering.at(following)

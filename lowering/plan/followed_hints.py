@@ -7,12 +7,21 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.frozen import replace
-from tilec.lowering.kernel_hints import NUM_CTAS, OCCUPANCY, STAGES, followed_options, kernel_hint, tile_hint
+from tilec.lowering.kernel_hints import (
+    NUM_CTAS,
+    OCCUPANCY,
+    STAGES,
+    columns_refusal,
+    followed_options,
+    kernel_hint,
+    tile_hint,
+    unfollowed_occupancy,
+)
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.tensor_operand import used_columns
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, block_warps, registers_available, registers_in_parts
-from tilec.lowering.target import Target, share_of_block
+from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
 from tilec.remarks import Loss, Remark
@@ -68,10 +77,7 @@ def occupancy_refusal(
     used = used_columns(plan, shares=sharing.operands).total()
     # PTX ISA 9.7.16.7.1: columns are allocated in powers of two.
     columns = 1 << (used - 1).bit_length() if used else 0
-    share = share_of_block(target, occupancy).tensor_memory_columns
-    if columns > share:
-        return f"a block needs {columns} columns of tensor memory, {occupancy} blocks have {share} each"
-    return None
+    return columns_refusal(columns, occupancy, target)
 
 
 def hint_remarks(
@@ -84,8 +90,7 @@ def hint_remarks(
         message = f"num_worker_warps={options.warps} is not followed: {_warps_reason(options.warps)}; {warps} are used"
         found.append(Remark("hint", message, location))
     if refusal is not None:
-        message = f"occupancy={options.occupancy} is not followed: {refusal}"
-        found.append(Remark("hint", message, location, Loss("blocks", count=options.occupancy or 1)))
+        found.append(unfollowed_occupancy(options.occupancy or 1, refusal, entry.operation))
     # No load outside of loops has another one to run ahead of, and no thread waits for a store.
     for op in filter(in_loop, operations_named(entry, LOADS)):
         latency = tile_hint(op, "latency", target)

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.build import copied
-from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint, unfollowed_occupancy, unfollowed_reason
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.chain_room import known_room
 from tilec.lowering.plan.followed_hints import entry_options
@@ -26,7 +25,7 @@ from tilec.lowering.tile.divide.divided_dimensions import is_chained
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
 from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler
 from tilec.lowering.tile_to_gpu.kernel import convert
-from tilec.remarks import Loss, Remark
+from tilec.remarks import Remark
 
 _BLOCKS = 2
 _SLOTS = 2
@@ -72,9 +71,7 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
     elif not is_hint:
         del entry.operation.attributes[OCCUPANCY]
     else:
-        message = f"occupancy={blocks} is not followed: {refusal}"
-        location = source_location(entry.operation.location)
-        remarks.append(Remark("hint", message, location, Loss("blocks", count=blocks)))
+        remarks.append(unfollowed_occupancy(blocks, refusal, entry.operation))
 
 
 def _refusal(module: ir.Module, blocks: int, most_loss: float, compiler: Compiler) -> str | None:
@@ -108,9 +105,7 @@ def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:
     made = convert(module, target=target.name, options=options, remarks=found, count_columns=compiler.count_columns)
     cycles = compiler.count_cycles(made, target, options, found) if _is_followed(made) else 0.0
     if not _is_followed(made):
-        prefix = f"occupancy={blocks} is not followed: "
-        reasons = (each.message.removeprefix(prefix) for each in found if each.message.startswith(prefix))
-        raise UnsupportedError(next(reasons, "an SM has no room for them"))
+        raise UnsupportedError(unfollowed_reason(blocks, found) or "an SM has no room for them")
     return cycles
 
 

@@ -99,21 +99,20 @@ ELEMENTS = [
 ]
 
 
-@pytest.mark.parametrize(("element", "dtype"), ELEMENTS)
-def test_sparse_product_with_wgmma(element: str, dtype: type, tmp_path: Path) -> None:
-    kernels = SparseKernels("sm_90a", element, tmp_path)
-    assert "wgmma.mma_async.sp.sync.aligned" in kernels.ptx
-    for seed in SEEDS:
-        with pytest.raises(SimulationError, match=UNFENCED_READ):
-            check(kernels, dtype, Settings(seed))
-        check(kernels, dtype, Settings(seed, read_fences=False))
+# The instruction of each target, the report of the checks that CUTLASS does not pass, and the settings without them.
+UNITS = {
+    "sm_90a": ("wgmma.mma_async.sp.sync.aligned", UNFENCED_READ, {"read_fences": False}),
+    "sm_100a": ("tcgen05.mma.sp.cta_group::1", UNFENCED_LOAD, {"allow_unconfirmed": True}),
+}
 
 
+@pytest.mark.parametrize("target", UNITS)
 @pytest.mark.parametrize(("element", "dtype"), ELEMENTS)
-def test_sparse_product_with_tcgen05(element: str, dtype: type, tmp_path: Path) -> None:
-    kernels = SparseKernels("sm_100a", element, tmp_path)
-    assert "tcgen05.mma.sp.cta_group::1" in kernels.ptx
+def test_sparse_product(element: str, dtype: type, target: str, tmp_path: Path) -> None:
+    instruction, report, settings = UNITS[target]
+    kernels = SparseKernels(target, element, tmp_path)
+    assert instruction in kernels.ptx
     for seed in SEEDS:
-        with pytest.raises(SimulationError, match=UNFENCED_LOAD):
+        with pytest.raises(SimulationError, match=report):
             check(kernels, dtype, Settings(seed))
-        check(kernels, dtype, Settings(seed, allow_unconfirmed=True))
+        check(kernels, dtype, Settings(seed, **settings))

@@ -40,7 +40,7 @@ from tilec.lowering.gpu.ir.slots import PUT, users_of_slots
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.scale_layout import is_scale_layout
@@ -112,7 +112,7 @@ def _refusal_of_kernel(kernel: KernelOp) -> str | None:
     warps = kernel.warps * len({compute_role(op) for op in operations})
     if warps > _MOST_COMPUTE_WARPS:
         return f"{warps} warps compute, and more than {_MOST_COMPUTE_WARPS} leave a role that copies no registers"
-    if (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+    if blocks_of_hint(kernel) > 1:
         return "several blocks of an SM leave a role that copies no registers"
     if kernel.cluster_ctas > 1:
         return "the tile block is a cluster"

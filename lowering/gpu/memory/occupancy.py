@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 
-from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
@@ -15,11 +14,11 @@ from tilec.dialect.tile_gpu.registers import REGISTER_FILE
 from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, columns_refusal, kernel_hint, unfollowed_occupancy
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.launch import bytes_in_flight_for
 from tilec.lowering.target import LANES, RESERVED_SHARED_BYTES, Target, share_of_block
-from tilec.remarks import Loss, Remark
+from tilec.remarks import Remark
 
 # With roles, loads run ahead by rings; multiplies need registers more than blocks.
 # ptxas 13.0 uses 221 registers for a scan of 4096 elements of f16 by 128 threads, and spills 836 bytes if it has 72.
@@ -46,7 +45,7 @@ def _blocks_in_registers(kernel: KernelOp) -> int:
         return REGISTER_FILE // (kernel.warps * LANES * tile_peak(kernel.body.blocks[0]).needed)
     if roles.registers is not None:
         # The budgets divide all registers of an SM, or the part of one of the blocks of the hint.
-        return kernel_hint(kernel, OCCUPANCY) or 1
+        return blocks_of_hint(kernel)
     needed = max(tile_peak(region.blocks[0]).needed for region in roles.bodies.values())
     return REGISTER_FILE // (sum(roles.warps) * LANES * needed)
 
@@ -61,8 +60,7 @@ def followed_occupancy(
     refusal = _refusal(target, blocks, shared_bytes, tensor_columns)
     if refusal is None:
         return blocks
-    message = f"occupancy={blocks} is not followed: {refusal}"
-    remarks.append(Remark("hint", message, source_location(kernel.operation.location), Loss("blocks", count=blocks)))
+    remarks.append(unfollowed_occupancy(blocks, refusal, kernel.operation))
     return None
 
 
@@ -70,12 +68,7 @@ def _refusal(target: Target, blocks: int, shared_bytes: int, tensor_columns: int
     share = share_of_block(target, blocks)
     if shared_bytes > share.shared_bytes:
         return f"a block needs {shared_bytes} bytes of shared memory, {blocks} blocks have {share.shared_bytes} each"
-    if tensor_columns > share.tensor_memory_columns:
-        return (
-            f"a block needs {tensor_columns} columns of tensor memory, "
-            f"{blocks} blocks have {share.tensor_memory_columns} each"
-        )
-    return None
+    return columns_refusal(tensor_columns, blocks, target)
 
 
 def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) -> int | None:

@@ -29,7 +29,7 @@ from tilec.lowering.gpu.ir.enclosing import operations_after
 from tilec.lowering.gpu.ir.operation_role import LOAD, SKIP, alternate
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.roles.alternating_loop import WARPS, AlternatingLoop, alternating_loop, is_pure, loop_of_role
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import blocks_of_hint
 
 _STORE_WAIT, _BARRIER = StoreWaitOp.OPERATION_NAME, BarrierOp.OPERATION_NAME
 
@@ -52,7 +52,7 @@ def alternate_tiles(kernel: KernelOp, context: Context) -> bool:
     beside an epilogue.
     """
     roles = kernel.roles
-    if roles is None or alternate(roles) or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+    if roles is None or alternate(roles) or blocks_of_hint(kernel) > 1:
         return False
     loop = alternating_loop(kernel, roles, context.target)
     if isinstance(loop, AlternatingLoop):

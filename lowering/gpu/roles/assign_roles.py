@@ -62,7 +62,7 @@ from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.staging import is_staged
 from tilec.lowering.gpu.roles.correction_role import Correction, assign_correction, correction
 from tilec.lowering.gpu.roles.read_results_late import read_results_late
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.role_registers import MOST_CHAIN_WARPS
 from tilec.lowering.target import LANES
 from tilec.remarks import Loss, Remark
@@ -172,7 +172,7 @@ def _assign_chains(kernel: KernelOp, context: Context) -> None:
 
 def _leaves_registers(kernel: KernelOp) -> bool:
     """Whether an SM has two blocks with one computing role: the other block computes during waits."""
-    if (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+    if blocks_of_hint(kernel) > 1:
         return True
     threads = LANES * (kernel.warps + _ISSUING_WARPS)
     return REGISTER_FILE // (threads * tile_peak(kernel.body.blocks[0]).needed) > 1

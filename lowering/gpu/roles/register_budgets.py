@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from tilec.compile_options import CompileOptions
-from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
@@ -17,9 +16,8 @@ from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, unfollowed_occupancy
 from tilec.lowering.role_registers import LEAST_REGISTERS, chosen_budgets
-from tilec.remarks import Loss, Remark
 
 # Registers of the accumulator of the widest wgmma, and of the widest tcgen05.ld and .st that the compiler makes.
 _LARGEST_ACCUMULATOR, _LARGEST_TRANSFER = 128, 64
@@ -33,20 +31,19 @@ def register_budgets(kernel: KernelOp, context: Context) -> bool:
 
     If the blocks of the hint `occupancy` have too few registers, the hint becomes a remark.
     """
-    blocks, roles = kernel_hint(kernel, OCCUPANCY) or 1, kernel.roles
+    blocks, roles = blocks_of_hint(kernel), kernel.roles
     if blocks == 1 or roles is None:
         return _set_budgets(kernel, {})
-    share, least = registers_per_thread(sum(roles.warps), REGISTER_FILE // blocks), _least_registers(kernel)
+    warps, least = sum(roles.warps), _least_registers(kernel)
+    share = registers_per_thread(warps, REGISTER_FILE // blocks)
     if share >= least:
         if _set_budgets(kernel, {}):
             return True
         least = max(_needed(roles))
         if share >= least:
             return False
-    warps = sum(roles.warps)
-    message = f"occupancy={blocks} is not followed: a role needs {least} registers per thread, {blocks} blocks of"
-    location, loss = source_location(kernel.operation.location), Loss("blocks", count=blocks)
-    context.remarks.append(Remark("hint", f"{message} {warps} warps leave fewer", location, loss))
+    reason = f"a role needs {least} registers per thread, {blocks} blocks of {warps} warps leave fewer"
+    context.remarks.append(unfollowed_occupancy(blocks, reason, kernel.operation))
     del kernel.operation.attributes[OCCUPANCY]
     return _set_budgets(kernel, {})
 
@@ -105,7 +102,7 @@ def _set_budgets(kernel: KernelOp, more: Mapping[int, int]) -> bool:
     if roles is None or roles.registers is not None or any(op.name in CALLS for op in operations_inside(kernel)):
         return False
     needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(_needed(roles))]
-    budgets = chosen_budgets(list(roles.warps), needed, kernel_hint(kernel, OCCUPANCY) or 1)
+    budgets = chosen_budgets(list(roles.warps), needed, blocks_of_hint(kernel))
     if budgets is None or any(budgets[number] < registers for number, registers in more.items()):
         return False
     roles.operation.attributes["registers"] = ir.DenseI32ArrayAttr.get(budgets, kernel.operation.context)

@@ -34,7 +34,7 @@ from tilec.lowering.gpu.schedule.present_interval import (
     role_numbers,
     steady_state_of,
 )
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.bound import work_bound
 from tilec.lowering.schedule.costs import MBARRIER, TENSOR_CORE
@@ -88,7 +88,7 @@ def _slots_with_factors(found: LoopProblem, plan: SharedPlan, kernel: KernelOp, 
     used = {buffer.name for buffer in found.problem.buffers}
     rings = [each for each in plan.channels.values() if each.name in used and each.is_ring and each.slot_bytes]
     single = [each for each in rings if each.stages == 1 and [each.producer, *each.consumers] == [THREADS] * 2]
-    if not single or (kernel_hint(kernel, OCCUPANCY) or 1) > 1:
+    if not single or blocks_of_hint(kernel) > 1:
         return {}
     slots = {each.name: _SLOTS for each in single}
     missing = sum(each.slot_bytes for each in single) - (target.shared_bytes - plan.declared_bytes)

@@ -46,7 +46,7 @@ from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_b
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
 from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, reordered, role_numbers, steady_state_of
 from tilec.lowering.gpu.schedule.role_orders import order_of_first_multiplies, order_of_late_sums, variants
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.schedule.bound import bound
 from tilec.lowering.schedule.exact import Budget, search, solver_name
 from tilec.lowering.schedule.ladder import solve
@@ -253,7 +253,7 @@ class _Loop:
         rings = zip(found.channels, wanted, found.slots, strict=True)
         changed = {channel: count for channel, count, now in rings if count != now}
         most = self.options.stages
-        is_allowed = (kernel_hint(self.kernel, OCCUPANCY) or 1) == 1 and all(
+        is_allowed = blocks_of_hint(self.kernel) == 1 and all(
             _is_own_ring(channel) and _least_slots(channel) <= count <= (most or count)
             for channel, count in changed.items()
         )
