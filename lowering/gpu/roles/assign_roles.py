@@ -164,13 +164,13 @@ def _assign_chains(kernel: KernelOp, context: Context) -> None:
     for role, each in members.items():
         for op in each:
             set_compute_role(op, role)
-    if kernel.warps * (len(found) + 1) <= MOST_CHAIN_WARPS and not (len(found) == 1 and _leaves_registers(kernel)):
+    if kernel.warps * (len(found) + 1) <= MOST_CHAIN_WARPS and not (len(found) == 1 and _has_other_block(kernel)):
         _assign_corrections(corrections, COMPUTE_ROLES[len(found)])
     for op in reversed(shared):
         _copy_for_roles(op, lambda use: roles.get(chains.carrying(use), COMPUTE))
 
 
-def _leaves_registers(kernel: KernelOp) -> bool:
+def _has_other_block(kernel: KernelOp) -> bool:
     """Whether an SM has two blocks with one computing role: the other block computes during waits."""
     if blocks_of_hint(kernel) > 1:
         return True
