@@ -85,7 +85,7 @@ def measure_all(rows: Sequence[KernelRow], jobs: int) -> None:
         for compiler in (by_tilec, by_tileiras):
             figures = executor.map(measure, itertools.repeat(compiler), sources, targets)
             for number, (row, found) in enumerate(zip(compiled, figures, strict=True), 1):
-                show_progress(f"{number} of {len(compiled)} {compiler.__name__}: {row.name} {row.target}")
+                show_progress(f"{number} of {len(compiled)} {compiler.__name__}: {row.kernel} {row.target}")
                 row.figures.update(found)
     show_progress("")
 
