@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ASSUMED_ITERATIONS
 from tilec.dialect.tile_gpu.operations.kernel import NumProgramsOp, ProgramIdOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, RETURN, ends, given, returns, terminator
@@ -29,6 +30,8 @@ def _for(op: ir.OpView, conversion: Conversion) -> None:
     bounds = [conversion.get(value) for value in list(operation.operands)[:3]]
     types = [value.type for value in initial]
     attributes = {"unsignedCmp": ir.UnitAttr.get()} if op.unsignedCmp else {}
+    if ASSUMED_ITERATIONS in operation.attributes:
+        attributes[ASSUMED_ITERATIONS] = operation.attributes[ASSUMED_ITERATIONS]
     made = ir.Operation.create("scf.for", types, [*bounds, *initial], attributes, regions=1)
     body = made.regions[0].blocks.append(bounds[0].type, *types)
 
