@@ -14,3 +14,5 @@ SCHEDULE = f"{PREFIX}schedule"
 ROUNDS = f"{PREFIX}rounds"
 # The copies of the body that a loop has in PTX.
 REPEATS = f"{PREFIX}repeats"
+# The iterations of a loop that the cost model assumes if its bounds do not tell them.
+ASSUMED_ITERATIONS = f"{PREFIX}assumed_iterations"

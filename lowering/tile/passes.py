@@ -152,10 +152,11 @@ PASSES: dict[str, TilePass] = {
 }
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
-BEFORE_FACTS = (
+WITH_WHOLE_LOOPS = (
     "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "unroll-taps", "simplify-control",
-    "split-loops", "unbatch-multiplies", "split-tiles",
 )  # fmt: skip
+WITH_PARTS_OF_LOOPS = ("split-loops", "unbatch-multiplies", "split-tiles")
+BEFORE_FACTS = (*WITH_WHOLE_LOOPS, *WITH_PARTS_OF_LOOPS)
 WITH_FACTS = (
     "split-chains", "divide-stores", "compare-positions", "simplify", "cse", "divide-reductions", "simplify", "cse",
     "hoist-invariants", "prune-tokens", "remove-dead", "divide-depth",

@@ -27,7 +27,17 @@ from tilec.lowering.plan.scaled_multiplies import compute_scaled_in_turn, fit_sc
 from tilec.lowering.plan.sparse_multiplies import fit_sparse_multiplies
 from tilec.lowering.plan.wide_multiplies import divide_wide_multiplies
 from tilec.lowering.target import Target
-from tilec.lowering.tile.passes import AFTER_EXPANSION, BEFORE_FACTS, UNKNOWN, TileFacts, enabled, run
+from tilec.lowering.tile.divide.split_loops import split_loops
+from tilec.lowering.tile.divide.whole_masks import has_masked_operands
+from tilec.lowering.tile.passes import (
+    AFTER_EXPANSION,
+    UNKNOWN,
+    WITH_PARTS_OF_LOOPS,
+    WITH_WHOLE_LOOPS,
+    TileFacts,
+    enabled,
+    run,
+)
 from tilec.lowering.tile.simplify.simplify import Evaluate
 from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler, CountCycles, faster, run_with_lowerings
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, fits_by_sharing
@@ -70,7 +80,24 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
     with module.context:
         fit_sparse_multiplies(entry, target, replace(given, num_ctas=options.num_ctas), remarks, None)
         fit_narrow_multiplies(module, target, remarks)
-    run(module, BEFORE_FACTS, evaluate=evaluate, verifies=False)
+    run(module, WITH_WHOLE_LOOPS, evaluate=evaluate, verifies=False)
+    with module.context:
+        split = copied(module) if has_masked_operands(module) else None
+    best = _with_facts(module, compiler, evaluate)
+    if split is not None:
+        with module.context:
+            split_loops(split, evaluate, masks_operands=True)
+        best = faster(_with_facts(split, compiler, evaluate), best, compiler)
+    remarks += best.remarks
+    return best.module
+
+
+def _with_facts(module: ir.Module, compiler: Compiler, evaluate: Evaluate) -> Candidate:
+    """The candidate for a module with whole loops, or with parts of them."""
+    target, given, remarks = compiler.target, compiler.options, list[Remark]()
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    options = entry_options(entry, target, given)
+    run(module, WITH_PARTS_OF_LOOPS, evaluate=evaluate, verifies=False)
     with module.context:
         is_turned = exchange_sides(entry, target)
     if is_turned:
@@ -90,7 +117,7 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
     facts = dataclasses.replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
 
     def finish(source: ir.Module, is_divided: bool) -> Candidate:
-        found = list[Remark]()
+        found = list(remarks)
         # Parts of constants are constants, before stores are divided.
         names = (*(("simplify",) if is_divided else ()), *enabled(facts))
         return Candidate(source, _run_with_facts(source, compiler, found, facts, names, evaluate), found)
@@ -103,8 +130,7 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
     with module.context:
         if has_choice:
             best = _with_kept_operands(_with_placed_results(best, compiler), compiler)
-    remarks += best.remarks
-    return best.module
+    return best
 
 
 def _with_placed_results(present: Candidate, compiler: Compiler) -> Candidate:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ASSUMED_ITERATIONS
 from tilec.dialect.tile_gpu.categories import TENSOR_CORE_OPERATIONS, TENSOR_MEMORY_MULTIPLIES, TMA_LOADS
 from tilec.dialect.tile_gpu.ids import ID
 from tilec.dialect.tile_gpu.operations.channel import COPIES, MMA, THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp
@@ -26,7 +27,7 @@ from tilec.lowering.gpu.channels.ring_depth import (
     rings_of,
     set_wanted_stages,
 )
-from tilec.lowering.gpu.ir.enclosing import LOOPS, is_inside, is_repeated
+from tilec.lowering.gpu.ir.enclosing import LOOPS, is_inside, is_repeated, loops_around
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.slots import users_of_slot
 from tilec.lowering.gpu.kernel_pass import Context
@@ -42,6 +43,8 @@ from tilec.remarks import Loss, Remark
 _ROWS_OF_A_PAIR = 256
 # The most slots of a ring, in those that it wants.
 _MOST_OF_WANTED = 2
+# The slots of rings of loops of few iterations count this many times.
+_RARE_SHARE = 2
 # One is loaded while the other is read.
 _LEAST_SLOTS = 2
 # The full and the empty barrier of a slot.
@@ -214,6 +217,7 @@ class _RingSlots:
         size_bytes: bytes of shared memory of a slot and its barriers.
         columns: columns of tensor memory of a slot.
         wanted: slots that hide the latency of the loads.
+        is_rare: whether only loops of few iterations, as the cost model assumes, use the rings.
         most: the most slots that are of use.
         least: slots that the rings have in the plan.
         slots: slots that the rings get.
@@ -223,6 +227,7 @@ class _RingSlots:
     size_bytes: int
     columns: int
     wanted: int
+    is_rare: bool
     most: int
     least: int
     slots: int
@@ -261,12 +266,17 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
     size_bytes = sum(ring.slot_bytes + _BARRIERS_BYTES for ring in plans)
     columns = sum(ring.slot_columns for ring in plans)
     least = max(op.stages for op in rings)
+    is_rare = all(_is_rare(user) for op in rings for user in _ring_users(op.channel))
     if stages is not None:
-        return _RingSlots(rings, size_bytes, columns, stages, stages, least, least)
+        return _RingSlots(rings, size_bytes, columns, stages, is_rare, stages, least, least)
     wanted = max(op.wanted or 1 for op in rings)
     as_wanted = all(op.producer == THREADS or is_read_by_threads(op) and not multiplies for op in rings)
     most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
-    return _RingSlots(rings, size_bytes, columns, wanted, most, least, least)
+    return _RingSlots(rings, size_bytes, columns, wanted, is_rare, most, least, least)
+
+
+def _is_rare(step: ir.Operation) -> bool:
+    return any(ASSUMED_ITERATIONS in loop.attributes for loop in loops_around(step))
 
 
 def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *, most: bool) -> None:
@@ -287,9 +297,13 @@ def _divide(groups: Sequence[_RingSlots], free_bytes: int, free_columns: int, *,
 
 
 def _urgency(group: _RingSlots) -> tuple[bool, bool, float]:
-    """The order in which rings get slots: a second one first, those of operands before those that threads read."""
-    has_two = group.slots >= _LEAST_SLOTS
-    return has_two, not has_two and all(map(is_read_by_threads, group.rings)), group.slots / group.wanted
+    """The order in which rings get slots: a second one first, those of operands before those that threads read.
+
+    Rings of loops of few iterations have half of what they want when the others have it.
+    """
+    has_two = group.slots >= _LEAST_SLOTS or group.is_rare
+    share = group.slots / group.wanted * (_RARE_SHARE if group.is_rare else 1)
+    return has_two, not has_two and all(map(is_read_by_threads, group.rings)), share
 
 
 def is_of_tiles(channel: MakeChannelOp) -> bool:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ASSUMED_ITERATIONS
 from tilec.dialect.tile_gpu.categories import COPIES_OF_THREADS, GLOBAL_LOADS, TMA_LOADS
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.operations.channel import MMA, GetOp, PutBeginOp, PutCommitOp, ReleaseOp
@@ -98,7 +99,7 @@ class LoopWork:
     Attributes:
         location: the loop in the source; None if unknown or outside of loops.
         depth: the number of loops around it; -1 outside of loops.
-        iterations: iterations if they are known.
+        iterations: iterations if they are known, or assumed for this loop.
         step: the work of an iteration, without that of inner loops.
         multiply_adds: multiply-adds of an iteration by the tensor pipe.
         tma_bytes: bytes that TMA loads in an iteration.
@@ -248,7 +249,7 @@ class _Reader:
         inner = (*path, f"{place[-1]} {self.numbers[place]}")
         self.numbers[place] += 1
         if inner not in self.found:
-            self.found[inner] = LoopWork(location, len(path), known_iterations(op))
+            self.found[inner] = LoopWork(location, len(path), _iterations(op))
         outer = self.found[path]
         before = len(outer.roles.setdefault(self.role, []))
         outer.inner.setdefault(self.role, []).append((before, self.found[inner]))
@@ -417,6 +418,13 @@ def is_barrier_step(op: ir.Operation) -> bool:
     # Slots that are filled once have no empty barrier; their order follows from other channels.
     is_used_again = made.reuse == "ring" and made.shares is None
     return is_used_again or op.name not in (PutBeginOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
+
+
+def _iterations(op: ir.OpView) -> int | None:
+    known = known_iterations(op)
+    if known is None and ASSUMED_ITERATIONS in op.operation.attributes:
+        return ir.IntegerAttr(op.operation.attributes[ASSUMED_ITERATIONS]).value
+    return known
 
 
 def known_iterations(op: ir.OpView) -> int | None:

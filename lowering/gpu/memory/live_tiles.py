@@ -147,10 +147,12 @@ def _computed_from(tile: ir.Value) -> list[ir.Value]:
 
 
 def _is_of_loads(tile: ir.Value) -> bool:
-    """Whether a tile is loaded, computed, or carried by a loop as elements that share registers."""
+    """Whether a tile is loaded or computed, or carried by a loop as loaded, or as elements that share registers."""
     op = owner_of(tile)
     if op is None:
-        return packed_registers(tile.type) != _separate_registers(tile.type)
+        sources = [owner_of(source) for source in _computed_from(tile)]
+        is_loaded = bool(sources) and all(source is not None and source.name in GLOBAL_LOADS for source in sources)
+        return is_loaded or packed_registers(tile.type) != _separate_registers(tile.type)
     known = (*GLOBAL_LOADS, *_WITHOUT_REGISTERS)
     return op.name in known or op.name in _MOVED or interface_of(op.name).is_elementwise
 

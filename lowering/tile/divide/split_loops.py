@@ -4,7 +4,7 @@
 
 becomes `for i = 0 .. min(n, k) { .. }` and `for i = max(0, k) .. n { .. mask .. }`, so that iterations without the mask
 have no branch. A condition that may wrap in the second loop stays in it. Masks of elements are split likewise
-(whole_masks).
+(whole_masks), those of operands only where the plan has found that it pays (tile_to_gpu/tile_stage.py).
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from itertools import count
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ASSUMED_ITERATIONS
 from tilec.dialect.walk import operations_in, operations_inside, operations_named, reached, users_of
 from tilec.lowering.tile.analysis.bounds import bounds, type_interval
 from tilec.lowering.tile.analysis.condition import integer, widened
@@ -23,7 +24,7 @@ from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
 from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, is_tile, producer, yields
 from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoist, split_point
-from tilec.lowering.tile.divide.whole_masks import add_optional_conditions, remove_optional_conditions, wanted
+from tilec.lowering.tile.divide.whole_masks import MIXED, add_optional_conditions, remove_optional_conditions, wanted
 from tilec.lowering.tile.simplify.hoist_invariants import is_speculatable
 from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
 from tilec.lowering.tile.simplify.simplify_control import simplify_control
@@ -41,9 +42,13 @@ _BOUNDS = 3
 _LOGIC = tuple(f"cuda_tile.{name}" for name in ("andi", "ori", "xori", "select", "broadcast", "reshape"))
 
 
-def split_loops(module: ir.Module, evaluate: Evaluate) -> None:
-    """Splits innermost loops in place, each into at most three; the number of iterations may be any."""
-    add_optional_conditions(module, [loop for loop, _ in _candidates(module)])
+def split_loops(module: ir.Module, evaluate: Evaluate, *, masks_operands: bool = False) -> None:
+    """Splits innermost loops in place, each into at most three; the number of iterations may be any.
+
+    With `masks_operands`, masks of operands split loops in place of those of scores, and the parts with masks have the
+    number of iterations that the cost model assumes.
+    """
+    add_optional_conditions(module, [loop for loop, _ in _candidates(module)], masks_operands)
     if next(_candidates(module), None) is not None:
         # Comparisons in other words become one comparison.
         run_upstream("cse", module)
@@ -150,6 +155,9 @@ def _split(loop: ir.OpView, found: list[tuple[ir.OpView, SplitPoint]], number: i
         needless = wanted(comparison)
         if needless is not None:
             # The mask stays in the other loop.
+            if MIXED in comparison.attributes:
+                masked = loop if point.after == needless else second.opview
+                masked.operation.attributes[ASSUMED_ITERATIONS] = comparison.attributes[MIXED]
             _fix(comparison, needless ^ (point.after == needless))
             _fix(copy, needless ^ (point.after != needless))
             continue

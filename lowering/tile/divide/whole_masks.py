@@ -5,6 +5,10 @@
 
 becomes `%mask or (128 i >= 64 j + 63)`: iterations in which the scalar comparison holds need no mask. The condition is
 optional: a loop that is not split at it computes the mask alone, and so does the part in which it does not hold.
+
+    %x = select %mask, %loaded, 0;  mmaf %x, ..
+
+A part without the mask of an operand multiplies what TMA has loaded. Such masks get conditions on demand only.
 """
 
 from __future__ import annotations
@@ -22,11 +26,22 @@ from tilec.lowering.tile.analysis.bounds import bounds, type_interval
 from tilec.lowering.tile.analysis.condition import both, compare, integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number, broadcast
-from tilec.lowering.tile.analysis.tile_operations import FOR, LOOPS, MULTIPLIES, is_elementwise, is_tile, producer
+from tilec.lowering.tile.analysis.tile_operations import (
+    FOR,
+    LOOPS,
+    MULTIPLIES,
+    is_elementwise,
+    is_tile,
+    loops_around,
+    operand_behind,
+    producer,
+)
 from tilec.lowering.tile.divide.loop_split_point import is_invariant, split_point
 
 # On a comparison: the result that makes the mask unnecessary.
 OPTIONAL = "tilec.optional"
+# On a comparison for the mask of an operand: the iterations in which the mask has both values, at most.
+MIXED = "tilec.mixed"
 # Masks of fewer elements, as those of a decoding step, cost less than the code of a second loop.
 _LEAST_ELEMENTS = 64 * 64
 # The cost model: 256 multiply-adds per element (heads of 128) leave 8 to 45 % of an iteration to the masks of B200 and
@@ -41,6 +56,9 @@ _FUNCTIONS = frozenset(
 # Whether the comparison holds for all elements if it holds for the greatest lhs and the least rhs.
 _RISES = {"less_than": True, "less_than_or_equal": True, "greater_than": False, "greater_than_or_equal": False}
 _SHAPES = ("cuda_tile.broadcast", "cuda_tile.reshape", "cuda_tile.assume")
+# Operations between the load of an operand and its multiply that need no threads, in most cases.
+_MOVES = ("permute", "reshape", "ftof")
+_FOLDED = tuple(f"cuda_tile.{name}" for name in (*_MOVES, "select"))
 
 
 class _Ends(NamedTuple):
@@ -52,25 +70,39 @@ class _Ends(NamedTuple):
 
 @dataclass(frozen=True)
 class _Loop:
-    """The operations of a loop, and the least number of elements of scores whose masks it does not hide."""
+    """The operations of a loop, and the least number of elements of scores whose masks it does not hide.
+
+    Attributes:
+        depth: the greatest depth of its multiplies.
+        masks_operands: whether masks of operands count in place of those of scores.
+    """
 
     inner: Set[ir.Operation]
     least: int
+    depth: int
+    masks_operands: bool
 
     @staticmethod
-    def of(inner: list[ir.Operation]) -> _Loop:
-        products = sum(
-            prod(op.opview.acc.type.shape) * op.opview.lhs.type.shape[-1] for op in inner if op.name in MULTIPLIES
-        )
+    def of(inner: list[ir.Operation], masks_operands: bool) -> _Loop:
+        multiplies = [op.opview for op in inner if op.name in MULTIPLIES]
+        products = sum(prod(op.acc.type.shape) * op.lhs.type.shape[-1] for op in multiplies)
+        depth = max(op.lhs.type.shape[-1] for op in multiplies)
         functions = sum(prod(op.results[0].type.shape) for op in inner if op.name in _FUNCTIONS)
         hidden = max(products // _MOST_MULTIPLY_ADDS, functions // (_MOST_FUNCTIONS + 1) + 1)
-        return _Loop(set(inner), max(_LEAST_ELEMENTS, hidden))
+        return _Loop(set(inner), max(_LEAST_ELEMENTS, hidden), depth, masks_operands)
 
 
-def add_optional_conditions(module: ir.Module, others: Sequence[ir.OpView]) -> None:
+def has_masked_operands(module: ir.Module) -> bool:
+    """Whether loops without masks of scores mask operands of multiplies, which threads would not compute otherwise."""
+    masks = [op.opview for op in operations_named(module, ("cuda_tile.select",)) if loops_around(op.opview)]
+    loops = [loops_around(op)[0] for op in masks if _is_operand(op)]
+    return bool(loops) and all(op.name != "cuda_tile.reduce" for loop in loops for op in operations_inside(loop))
+
+
+def add_optional_conditions(module: ir.Module, others: Sequence[ir.OpView], masks_operands: bool) -> None:
     """Adds such a condition to each mask of scores that are reduced, in the innermost loops that multiply.
 
-    `others` are the loops that are split at other conditions.
+    `others` are the loops that are split at other conditions. With `masks_operands`, masks of operands get one instead.
     """
     for loop in operations_named(module, (FOR,)):
         if loop in others:
@@ -81,7 +113,7 @@ def add_optional_conditions(module: ir.Module, others: Sequence[ir.OpView]) -> N
             continue
         for op in inner:
             if op.name == "cuda_tile.cmpi" and is_tile(op.results[0]):
-                _add(op.opview, loop, _Loop.of(inner))
+                _add(op.opview, loop, _Loop.of(inner, masks_operands))
 
 
 def remove_optional_conditions(module: ir.Module) -> bool:
@@ -129,6 +161,9 @@ def _add(mask: ir.OpView, loop: ir.OpView, work: _Loop) -> None:
         return
     uses = [(use.owner.operation, use.operand_number) for use in mask.result.uses]
     condition.owner.attributes[OPTIONAL] = ir.BoolAttr.get(result)
+    if work.masks_operands:
+        mixed = -(-sum(mask.result.type.shape) // work.depth)
+        condition.owner.attributes[MIXED] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), mixed)
     with ir.InsertionPoint.after(mask.operation), mask.location:
         changed = integer("ori" if result else "andi", mask.result, broadcast(condition, mask.result.type.shape))
     for owner, number in uses:
@@ -141,7 +176,9 @@ def _needless(mask: ir.Value, loop: _Loop) -> bool | None:
     for user in users_of(mask):
         op = user.opview
         match user.name.removeprefix("cuda_tile."):
-            case "select" if op.cond == mask and _is_reduced(op.result, loop):
+            case "select" if op.cond == mask and (
+                _is_operand(op) if loop.masks_operands else _is_reduced(op.result, loop)
+            ):
                 chosen = (producer(op.val_if_true, "constant"), producer(op.val_if_false, "constant"))
                 found.add(None if all(chosen) or not any(chosen) else chosen[0] is None)
             case "broadcast" | "reshape":
@@ -168,6 +205,22 @@ def _is_reduced(scores: ir.Value, loop: _Loop) -> bool:
     if not is_tile(scores) or prod(scores.type.shape) < loop.least:
         return False
     return any(user.name == "cuda_tile.reduce" for value in reached(scores, results) for user in users_of(value))
+
+
+def _is_operand(op: ir.OpView) -> bool:
+    """Whether masks are all that threads compute between the load of a tile and the multiplies that read it."""
+
+    def results(value: ir.Value) -> list[ir.Value]:
+        return [user.results[0] for user in users_of(value) if user.name in _FOLDED]
+
+    def is_loaded(value: ir.Value) -> bool:
+        mask = producer(source := operand_behind(value, *_MOVES), "select")
+        if mask is not None:
+            return is_loaded(mask.val_if_true) or is_loaded(mask.val_if_false)
+        return producer(source, "load_view_tko") is not None
+
+    users = {user.name for value in reached(op.result, results) for user in users_of(value)}.difference(_FOLDED)
+    return bool(users) and users.issubset(MULTIPLIES) and is_loaded(op.result)
 
 
 def _ends(value: ir.Value, loop: ir.OpView) -> _Ends | None:

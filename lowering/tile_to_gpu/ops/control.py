@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.attribute_names import ASSUMED_ITERATIONS
 from tilec.dialect.tile_gpu.operations.kernel import NumProgramsOp, ProgramIdOp
 from tilec.lowering import emitter
 from tilec.lowering.tile.analysis.tile_operations import BREAK, CONTINUE, RETURN, ends, given, returns, terminator
@@ -29,6 +30,8 @@ def _for(op: ir.OpView, conversion: Conversion) -> None:
     bounds = [conversion.get(value) for value in list(operation.operands)[:3]]
     types = [value.type for value in initial]
     attributes = {"unsignedCmp": ir.UnitAttr.get()} if op.unsignedCmp else {}
+    if ASSUMED_ITERATIONS in operation.attributes:
+        attributes[ASSUMED_ITERATIONS] = operation.attributes[ASSUMED_ITERATIONS]
     made = ir.Operation.create("scf.for", types, [*bounds, *initial], attributes, regions=1)
     body = made.regions[0].blocks.append(bounds[0].type, *types)
 
@@ -103,9 +106,15 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
         if end.operation.name == RETURN:
             return [emitter.boolean(False), *now[:-1], emitter.boolean(False)]
         if end.operation.name == BREAK:
-            pairs = zip(end.operation.operands, operation.results, strict=True)
-            left = enter_all(((value, result) for value, result in pairs if result in targets), conversion)
-            return [emitter.boolean(False), *now[: results.start], *left, *now[results.stop :]]
+            values = dict(zip(operation.results, end.operation.operands, strict=True))
+            rest, left = iter(now), list[ir.Value]()
+            last = {argument: result for result, argument in carried.items() if values[result] != argument}
+            for argument in block.arguments:
+                # After the loop nothing reads the argument but the results that have its registers.
+                own, result = [next(rest) for _ in types_of(argument, conversion)], last.get(argument)
+                left += own if result is None else enter(values[result], result, conversion)
+            left += enter_all(((values[result], result) for result in targets), conversion)
+            return [emitter.boolean(False), *left, *now[results.stop :]]
         again = enter_all(zip(end.operation.operands, block.arguments, strict=True), conversion)
         return [emitter.boolean(True), *again, *now[results.start :]]
 
@@ -123,14 +132,26 @@ def _repeated(op: ir.OpView, conversion: Conversion) -> None:
 
 
 def _carried_results(op: ir.OpView, conversion: Conversion) -> dict[ir.Value, ir.Value]:
-    """The results that every break gives from one argument: a break leaves the arguments as they are."""
+    """The results that have the registers of an argument of the loop.
+
+    Every break gives several results from one argument as it is, or one result of which the argument is the former
+    value: a break gives it, or the next iteration has the value that a break gives.
+    """
     arguments = list(op.operation.regions[0].blocks[0].arguments)
-    found = {}
+    found, changed = dict[ir.Value, ir.Value](), dict[ir.Value, ir.Value]()
     for number, result in enumerate(op.operation.results):
         sources, types = {*given(op, BREAK, number)}, types_of(result, conversion)
-        for argument in arguments:
-            if sources == {argument} and types and types_of(argument, conversion) == types:
+        for place, argument in enumerate(arguments):
+            if not types or types_of(argument, conversion) != types:
+                continue
+            if sources == {argument}:
                 found[result] = argument
+            elif conversion.plan.accumulators.keys().isdisjoint((result, argument)):
+                if not sources.isdisjoint((argument, *given(op, CONTINUE, place))):
+                    changed.setdefault(result, argument)
+    for result, argument in changed.items():
+        if result not in found and argument not in found.values():
+            found[result] = argument
     return found
 
 

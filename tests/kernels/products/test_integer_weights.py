@@ -268,3 +268,33 @@ def test_one_warpgroup_converts_on_hopper() -> None:
     """A thread has the accumulators, 32 registers of the operand, and the bytes of two iterations ahead."""
     args = [np.zeros((128, 256), np.float16), np.zeros((128, 256), np.int8), np.zeros((128, 128), np.float32)]
     assert ".reqntid 160," in code_of(whole_tile, args, "sm_90a")
+
+
+@ct.kernel
+def few_rows_of_words(A, Q, S, R, shifts_first: ct.Constant[bool]):
+    """Words of eight nibbles along the depth, as GPTQ stores them, with a factor for each column and step."""
+    total = ct.zeros((16, 128), ct.float32)
+    shifts = ct.arange(8, dtype=ct.int32)[None, :, None] * 4
+    for k in range(ct.num_tiles(A, 1, (16, 128))):
+        a = ct.load(A, (0, k), (16, 128), padding_mode=ct.PaddingMode.ZERO)
+        q = ct.load(Q, (k, 0), (16, 128), padding_mode=ct.PaddingMode.ZERO)[:, None, :]
+        q = (q >> shifts) & 15 if shifts_first else ((q >> shifts) % 16 + 16) % 16
+        w = (q.reshape((128, 128)) - 8).astype(A.dtype) * ct.load(S, (k, 0), (1, 128), padding_mode=ct.PaddingMode.ZERO)
+        total = ct.mma(a, w, total)
+    ct.store(R, (0, 0), total)
+
+
+@pytest.mark.parametrize("shifts_first", [True, False])
+def test_words_of_nibbles_leave_room_for_two_blocks(
+    shifts_first: bool, target: str, random: np.random.Generator
+) -> None:
+    """Nibbles are bits of the loaded words until they are floats: they take no registers as integers."""
+    a, q = random.integers(-3, 4, (13, 320)), random.integers(0, 16, (320, 112))
+    words = (q.reshape(40, 8, 112) << 4 * np.arange(8)[:, None]).sum(1).astype(np.uint32).view(np.int32)
+    factors = random.choice([0.5, 1, 2], (3, 112))
+    args = [a.astype(np.float16), words, factors.astype(np.float16), np.zeros((13, 112), np.float32), shifts_first]
+    exact = a @ ((q - 8) * factors.repeat(128, 0)[:320])
+    (simulated, interpreted) = run_everywhere(few_rows_of_words, (1,), args, (3,), target=target, hints={})
+    for (found,) in (simulated, interpreted):
+        np.testing.assert_array_equal(found, exact)
+    assert ".minnctapersm 2\n" in code_of(few_rows_of_words, args, target)
