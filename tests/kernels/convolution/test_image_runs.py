@@ -154,6 +154,17 @@ def in_order(X, F, Y, order: ct.Constant[str]):
                 for r in range(3):
                     w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
                     total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    elif order == "backwards":
+        for s in range(3):
+            for r in range(3):
+                for c in range(images.num_tiles(1)):
+                    w = ct.load(F, (2 - r, 2 - s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(2 - r, 2 - s)), w, total)
+    elif order == "one loop":
+        for tap in range(9):
+            for c in range(images.num_tiles(1)):
+                w = ct.load(F, (tap // 3, tap % 3, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                total = ct.mma(ct.load(images, (i, c), offset=(tap // 3, tap % 3)), w, total)
     else:
         for r in range(3):
             for c in range(images.num_tiles(1)):
@@ -177,15 +188,15 @@ def static(argument: Any, array: np.ndarray) -> Any:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("order", ["rsc", "src", "crs", "scr", "static"])
+@pytest.mark.parametrize("order", ["rsc", "src", "crs", "scr", "static", "backwards", "one loop"])
 def test_loops_in_any_order(order: str, target: str) -> None:
-    """One copy has the pixels of three taps, whatever loop is around which."""
+    """One copy has the pixels of three taps, whatever loop is around which. One loop over all taps is unrolled."""
     x, f, exact = images_and_filters()
     arguments = (x, f, np.zeros(exact.shape, np.float32), order)
     given = Signature.from_arguments(in_order, arguments).arguments
     signature = Signature((static(given[0], x), *given[1:]))
     kernel = tilec.compile(in_order, target=target, signature=signature, stop="ptx")
-    assert kernel.ptx.count(".im2col.") == 1
+    assert kernel.ptx.count(".im2col.") == (3 if order == "one loop" else 1)
     for backend, settings in backends([2]):
         result = np.full(exact.shape, 99, np.float32)
         tilec.run(kernel, (2,), (x, f, result, order), backend=backend, **settings)
