@@ -33,7 +33,7 @@ CountCycles = Callable[[ir.Module, Target, CompileOptions, list[Remark]], float]
 # The model does not resolve a smaller share of the time.
 _LEAST_GAIN = 0.01
 # The hints that give views another mode, with the modes of these views.
-_DEMANDED = {RUN: (None,), STATIONARY: (None, "w", "w128"), WEIGHTS: (None, "w128", "w")}
+_DEMANDED = {"im2col": (None,), RUN: (None,), STATIONARY: (None, "w", "w128"), WEIGHTS: (None, "w128", "w")}
 _EACH = "each tap along W has a copy of its own"
 _ORDER = "the products of these taps may be added in another order; hint convolution=im2col loads each tap"
 
@@ -130,7 +130,7 @@ def _demand(view: ir.Value, mode: str) -> None:
     refused = f"convolution={mode} cannot be followed: "
     if pixels not in TILE_PIXELS.get(mode, (pixels,)):
         raise UnsupportedError(f"{refused}expected tiles of {pixels_text(mode)} pixels, got {pixels}", location)
-    if mode != RUN and type.mode is None and type.spatial_rank > 1:
+    if mode in (STATIONARY, WEIGHTS) and type.mode is None and type.spatial_rank > 1:
         order = f"mode='{_DEMANDED[mode][-1]}'"
         expected = f"expected tiles of pixels at one position of the spatial dimensions but W, as of {order}"
         raise UnsupportedError(f"{refused}{expected}: give the views of images and result this mode", location)

@@ -82,11 +82,12 @@ def _nest(loop: ir.OpView, load: ir.OpView) -> _Nest | None:
     if lower is None or upper is None or step is None or step <= 0:
         return None
     counts: Sequence[int] = range(lower, upper, step)
-    if not 2 <= len(counts) <= _MOST_COUNTS:
+    window = load.view.type.window[-1]
+    if not 2 <= len(counts) <= max(window, _MOST_COUNTS):
         return None
     counter, tap = loop.body.blocks[0].arguments[0], load.offset[-1]
     taps = [bounds(tap, {counter: Interval(count, count)}) for count in counts]
-    if len(set(taps)) < 2 or any(each.low < 0 or each.high >= load.view.type.window[-1] for each in taps):
+    if len(set(taps)) < 2 or any(each.low < 0 or each.high >= window for each in taps):
         return None
     loops, varying = [loop], list[ir.Operation]()
     depends = {loop.body.blocks[0].arguments[0]}

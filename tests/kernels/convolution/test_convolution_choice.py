@@ -204,6 +204,7 @@ def test_sequences_stay_without_a_mode() -> None:
 
 
 REFUSED = {
+    "no TMA": ({"hint": "im2col", "hints": {"tma": False}}, "im2col cannot be followed: TMA is switched off"),
     "width": ({"width": "?", "hint": "run"}, "run cannot be followed: array: the width of the images is not known"),
     "rows of an image": (
         {"hint": "stationary", "hints": ALLOWED},
