@@ -83,7 +83,9 @@ def check_run(case: Case, seeds: Any) -> None:
     problem = integer_problem(case)
     kernel, row_bytes = compiled(case, problem, ALLOWED), case.channel_tile * np.dtype(case.dtype).itemsize
     if has_pixels_at_each_tap(case) and has_room(case, row_bytes) and moved_taps(case):
-        assert kernel.ptx.count(".im2col::w.") == max(1, row_bytes // 128) * (case.window - moved_taps(case))
+        copies = max(1, row_bytes // 128) * (case.window - moved_taps(case))
+        # A loop over tiles may load the runs of its first tile before it.
+        assert kernel.ptx.count(".im2col::w.") in ((copies, 2 * copies) if case.persistent else (copies,))
     assert "tcgen05.mma.ws." in kernel.ptx and "tcgen05.mma.cta_group" not in kernel.ptx
     assert_exact_everywhere(problem, kernel, seeds)
 
