@@ -21,7 +21,7 @@ from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.plan.matrix.stationary_tiles import run_of
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, counting_loop
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, counters_of
 from tilec.lowering.tile.expand.expand_tilex import MAKER
 from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, image_run
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, convert
@@ -33,7 +33,7 @@ CountCycles = Callable[[ir.Module, Target, CompileOptions, list[Remark]], float]
 # The model does not resolve a smaller share of the time.
 _LEAST_GAIN = 0.01
 # The hints that give views another mode, with the modes of these views.
-_DEMANDED = {RUN: (None,), STATIONARY: (None, "w", "w128"), WEIGHTS: (None, "w128", "w")}
+_DEMANDED = {"im2col": (None,), RUN: (None,), STATIONARY: (None, "w", "w128"), WEIGHTS: (None, "w128", "w")}
 _EACH = "each tap along W has a copy of its own"
 _ORDER = "the products of these taps may be added in another order; hint convolution=im2col loads each tap"
 
@@ -130,7 +130,7 @@ def _demand(view: ir.Value, mode: str) -> None:
     refused = f"convolution={mode} cannot be followed: "
     if pixels not in TILE_PIXELS.get(mode, (pixels,)):
         raise UnsupportedError(f"{refused}expected tiles of {pixels_text(mode)} pixels, got {pixels}", location)
-    if mode != RUN and type.mode is None and type.spatial_rank > 1:
+    if mode in (STATIONARY, WEIGHTS) and type.mode is None and type.spatial_rank > 1:
         order = f"mode='{_DEMANDED[mode][-1]}'"
         expected = f"expected tiles of pixels at one position of the spatial dimensions but W, as of {order}"
         raise UnsupportedError(f"{refused}{expected}: give the views of images and result this mode", location)
@@ -166,7 +166,7 @@ def _has_runs_of_taps(module: ir.Module) -> bool:
     """Whether loads of a block differ in the tap along W alone, or a loop over the taps cannot be unrolled."""
     loads = _loads_of_runs(module)
     runs = Counter[Hashable](map(run_of, loads))
-    return any(runs[run_of(op)] > 1 or counting_loop(op.offset[-1]) is not None for op in loads)
+    return any(runs[run_of(op)] > 1 or counters_of(op.offset[-1]) != {} for op in loads)
 
 
 def _refusal(module: ir.Module, target: Target) -> str | None:

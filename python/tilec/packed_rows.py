@@ -62,6 +62,7 @@ def unpack_rows(packed: ArrayLike, dtype: DType) -> np.ndarray:
 
     Raises:
         TypeError: another `dtype`, or elements other than uint8.
+        ValueError: rows that end within an element.
 
     Example:
         >>> ct.unpack_rows(np.array([64, 32, 252], np.uint8), ct.float6_e3m2fn)
@@ -71,6 +72,10 @@ def unpack_rows(packed: ArrayLike, dtype: DType) -> np.ndarray:
     if stored.dtype != np.uint8 or stored.ndim == 0:
         found = f"{stored.dtype} of shape {stored.shape}"
         raise ArgumentTypeError(f"'ct.unpack_rows', argument 'packed': expected rows of uint8, got {found}")
+    group_bytes = math.lcm(bits, 8) // 8
+    if stored.shape[-1] % group_bytes:
+        expected = f"rows of a multiple of {group_bytes} bytes of {dtype}, got shape {stored.shape}"
+        raise ArgumentValueError(f"'ct.unpack_rows', argument 'packed': expected {expected}: leave out padding")
     form = FORMATS[dtype.element]
     return form.decode(unpack_bits(stored, bits).view(form.dtype)).astype(np.float32)
 

@@ -58,9 +58,10 @@ PARAMETERS: dict[str, tuple[Any, ...]] = {
     "by_filter": (False, True),
     "persistent": (False, True),
 }
+RUN_PADDING = ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4), (2, 3), (3, 3), (-1, 2))
 # Of cases in which one copy has the pixels of all taps along W.
 RUN_PARAMETERS: dict[str, tuple[Any, ...]] = PARAMETERS | {
-    "padding": ((0, 0), (1, 0), (0, 1), (1, 1), (0, 2), (2, 0), (1, 2), (3, 0), (2, 2), (0, 4), (3, 3), (-1, 2)),
+    "padding": RUN_PADDING,
     "outer_outputs": (1, 2),
     "images": (1, 3, 9),
     "channels": (8, 16, 24, 40, 72),

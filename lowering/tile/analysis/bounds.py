@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from tilec.dialect.cuda_tile.attributes import BoundedAttr
@@ -39,9 +39,12 @@ Of = Callable[[ir.Value], Interval]
 Rule = Callable[[ir.OpView, ir.Value, Of], Interval]
 
 
-def bounds(value: ir.Value) -> Interval:
-    """An interval that contains every element of an integer tile, read as signed; at worst the range of the type."""
-    return analyze(value, _bounds)
+def bounds(value: ir.Value, assumed: Mapping[ir.Value, Interval] | None = None) -> Interval:
+    """An interval that contains every element of an integer tile, read as signed; at worst the range of the type.
+
+    With intervals that are `assumed` of some values, it is that of the cases in which they hold.
+    """
+    return analyze(value, _bounds, assumed)
 
 
 def read_as(value: ir.Value, signedness: str) -> Interval:
@@ -154,6 +157,8 @@ def _remainder(op: ir.OpView, value: ir.Value, of: Of) -> Interval:
     a, b = of(op.lhs), of(op.rhs)
     if a.low < 0:
         return type_interval(value.type)
+    if b.low == b.high > 0 and a.low // b.low == a.high // b.low:
+        return Interval(a.low % b.low, a.high % b.low)
     return Interval(0, a.high if b.low <= 0 else min(a.high, b.high - 1))
 
 

@@ -104,6 +104,21 @@ def counting_loop(value: ir.Value) -> ir.OpView | None:
     return block.owner
 
 
+def counters_of(value: ir.Value) -> dict[ir.Value, ir.OpView]:
+    """The loops whose induction variables a scalar is computed from, by these variables."""
+    found, reached, open_values = dict[ir.Value, ir.OpView](), {value}, [value]
+    while open_values:
+        each = open_values.pop()
+        loop = counting_loop(each)
+        if loop is not None:
+            found[each] = loop
+        elif not isinstance(each.owner, ir.Block) and not each.owner.operation.regions:
+            operands = [operand for operand in each.owner.operation.operands if operand not in reached]
+            reached.update(operands)
+            open_values += operands
+    return found
+
+
 # ---- loops and branches
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, TypeVar
@@ -44,10 +44,17 @@ def forget_facts(erased: ir.Operation | None = None) -> None:
             known.pop(value, None)
 
 
-def analyze(value: ir.Value, rule: Callable[[ir.Value, Callable[[ir.Value], Fact]], Fact]) -> Fact:
-    """The fact that `rule` computes for a value, given a function for the facts about others; each value once."""
+def analyze(
+    value: ir.Value,
+    rule: Callable[[ir.Value, Callable[[ir.Value], Fact]], Fact],
+    assumed: Mapping[ir.Value, Fact] | None = None,
+) -> Fact:
+    """The fact that `rule` computes for a value, given a function for the facts about others; each value once.
+
+    Facts that are `assumed` about values, and those that follow from them, are not kept.
+    """
     kept = _KEPT.get()
-    known: dict[ir.Value, Fact] = {} if kept is None else kept.setdefault(rule, {})
+    known: dict[ir.Value, Fact] = dict(assumed or {}) if assumed or kept is None else kept.setdefault(rule, {})
 
     def of(value: ir.Value) -> Fact:
         if value not in known:

@@ -3,7 +3,9 @@
     for s { for c { x = load %pixels[i, c] offset [r, s];  sum = x @ w(s, c) + sum } }
 
 becomes `for c { load .. offset [r, 0]; ..; load .. offset [r, 1]; ..; load .. offset [r, 2]; .. }`, so that one copy
-has the pixels of all taps. Loops inside of that over the taps may only add products: the order of the sums changes.
+has the pixels of all taps. Loops inside of that over the taps may only add products: the order of the sums changes. The
+tap may be any function of the counter, as in a loop from the last tap to the first, which is turned round, or in one
+loop over all taps of a window.
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_in, operations_named
 from tilec.lowering.kernel_hints import REPEATED_LOAD
+from tilec.lowering.tile.analysis.bounds import Interval, bounds
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import copy_operation
 from tilec.lowering.tile.analysis.tile_operations import (
@@ -22,13 +25,15 @@ from tilec.lowering.tile.analysis.tile_operations import (
     FOR,
     MULTIPLIES,
     STRUCTURES,
-    counting_loop,
+    counters_of,
     terminator,
 )
 from tilec.lowering.tile.analysis.value_analysis import forget_facts
 
 _LOAD = "tilex.load_im2col_tko"
 _VIEW_LOADS = ("cuda_tile.load_view_tko",)
+# The iterations of a loop over all taps of a window, up to 3 x 3 x 3; its code is repeated as often.
+_MOST_COUNTS = 32
 
 
 def unroll_taps(module: ir.Module) -> None:
@@ -44,7 +49,7 @@ class _Nest:
 
     Attributes:
         loops: the loops, from the outside in.
-        counts: the values of the counter of the first one.
+        counts: the values of the counter of the first one, in the order of the products.
         varying: the operations between the loops that depend on it, in their order.
     """
 
@@ -65,20 +70,24 @@ def loads_runs(value: ir.Value) -> bool:
 
 def _loops_over_taps(module: ir.Module) -> Iterator[_Nest]:
     for load in operations_named(module, (_LOAD,)):
-        loop = counting_loop(load.offset[-1]) if loads_runs(load.view) else None
-        nest = None if loop is None else _nest(loop, load)
-        if nest is not None:
-            yield nest
+        for loop in counters_of(load.offset[-1]).values() if loads_runs(load.view) else ():
+            nest = _nest(loop, load)
+            if nest is not None:
+                yield nest
 
 
 def _nest(loop: ir.OpView, load: ir.OpView) -> _Nest | None:
-    """The nest from the loop over the taps to a load; None if it cannot be unrolled."""
+    """The nest from a loop on which the tap of a load depends to the load; None if it cannot be unrolled."""
     lower, upper, step = map(splat, (loop.lowerBound, loop.upperBound, loop.step))
     if lower is None or upper is None or step is None or step <= 0:
         return None
-    counts = range(lower, upper, step)
-    taps = load.view.type.window[-1]
-    if len(counts) < 2 or counts[0] < 0 or counts[-1] >= taps:
+    counts: Sequence[int] = range(lower, upper, step)
+    window = load.view.type.window[-1]
+    if not 2 <= len(counts) <= max(window, _MOST_COUNTS):
+        return None
+    counter, tap = loop.body.blocks[0].arguments[0], load.offset[-1]
+    taps = [bounds(tap, {counter: Interval(count, count)}) for count in counts]
+    if len(set(taps)) < 2 or any(each.low < 0 or each.high >= window for each in taps):
         return None
     loops, varying = [loop], list[ir.Operation]()
     depends = {loop.body.blocks[0].arguments[0]}
@@ -94,6 +103,9 @@ def _nest(loop: ir.OpView, load: ir.OpView) -> _Nest | None:
         return None
     if len(loops) > 1 and not _only_adds(loops[-1]):
         return None
+    # The taps of a run that moves follow each other from the first on.
+    if taps[0] > taps[-1] and _only_adds(loops[-1]):
+        counts = counts[::-1]
     return _Nest(loops, counts, varying)
 
 
@@ -178,4 +190,4 @@ def _unroll(nest: _Nest) -> None:
     with ir.InsertionPoint(loop), loop.location:
         step = splat(loop.step)
         assert step is not None, "the step is known"
-        loop.operation.operands[1] = integer_splat(counter.type, nest.counts[0] + step)
+        loop.operation.operands[1] = integer_splat(counter.type, min(nest.counts) + step)

@@ -164,6 +164,10 @@ def test_no_rows_have_no_bytes() -> None:
             "expected float6_e2m3fn, float6_e3m2fn, float4_e2m1fn, got",
         ),
         (lambda: ct.unpack_rows(np.zeros(3), ct.float6_e2m3fn), "expected rows of uint8, got float64 of shape"),
+        (
+            lambda: ct.unpack_rows(np.zeros((4, 4), np.uint8), ct.float6_e2m3fn),
+            "expected rows of a multiple of 3 bytes of float6_e2m3fn, got shape (4, 4): leave out padding",
+        ),
         (lambda: ct.pack_rows(["1"] * 4, ct.float6_e2m3fn), "expected real numbers of at most 64 bits, got <U1"),
         (lambda: ct.pack_rows([1j] * 4, ct.float6_e2m3fn), "expected real numbers of at most 64 bits, got complex128"),
     ],

@@ -6,15 +6,14 @@ The cases have the names of the rules; docs/tensor_maps.md shows them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated
 
+import ml_dtypes
 import numpy as np
 import pytest
 
 import tilec as ct
-from tilec.dialect.cuda_tile.element import ELEMENT_BITS
-from tilec.lowering.tile_to_gpu.access.tensor_maps import MOVED_AS
-from tilec.lowering.tma.tensor_map import ELEMENTS
 
 ZERO = ct.PaddingMode.ZERO
 
@@ -95,7 +94,34 @@ def test_launch_runs(rule: str, target: str) -> None:
         np.testing.assert_array_equal(z, expected, backend)
 
 
-def test_maps_of_kernels_have_no_padded_elements() -> None:
-    """Their innermost extent would be a multiple of 128 elements: rule packed_extent."""
-    moved = {MOVED_AS.get(name, name) for name in ELEMENT_BITS}
-    assert {name: ELEMENTS[name].group for name in moved if name in ELEMENTS and ELEMENTS[name].group > 1} == {}
+@ct.kernel
+def packed(x, y, z):
+    """The product of 64 rows of floats of 4 bits and 64 columns."""
+    view = ct.packed_view(x, dtype=ct.float4_e2m1fn, tile=(64, 128))
+    total = ct.zeros((64, 64), ct.float32)
+    for k in range(view.num_tiles(1)):
+        total = ct.mma(view.load((0, k)), ct.load(y, (0, k), (64, 128), padding_mode=ZERO).transpose(), total)
+    ct.store(z, (0, 0), total)
+
+
+@pytest.mark.parametrize("columns", [160, 256])
+def test_rows_of_padded_types(columns: int, target: str) -> None:
+    """TMA unpacks multiples of 128 elements, if that and the address are in the signature; else threads do."""
+    random = np.random.default_rng(columns)
+    left = random.choice(np.array([0, 0.5, 1, -1, 2, -3], np.float32), (64, columns))
+    right = random.integers(-2, 3, (64, columns)).astype(np.float32)
+    x, z = aligned(64, columns // 4).view(np.uint8), np.zeros((64, 64), np.float32)
+    x[...] = ct.pack_rows(left, ct.float4_e2m1fn)
+    arguments = (x, right.astype(ml_dtypes.float8_e4m3fn), z)
+    given, *others = ct.Signature.from_arguments(packed, arguments).arguments
+    divisors = {"shape_divisors": (1, 16 if columns % 128 else 64), "stride_divisors": (16 if columns % 64 else 32, 1)}
+    known = replace(given, alignment=32, **divisors)
+    for first, unpacks in ((given, False), (known, target == "sm_100a" and columns % 128 == 0)):
+        signature = ct.Signature((first, *others))
+        kernel = ct.compile(packed, target=target, signature=signature, stop="ptx")
+        maps = [recipe.element for recipe in kernel.metadata.tensor_maps]
+        assert ("u4_align16b" in maps) == unpacks
+        for backend in ("interpret", "simulate"):
+            z[...] = -1
+            ct.run(kernel, (1,), arguments, backend=backend)
+            np.testing.assert_array_equal(z, left @ right.T, backend)

@@ -44,6 +44,12 @@ def convolution(
                 for s in range(3):
                     w = ct.load(F, (r, s, c, k), (1, 1, 64, columns), padding_mode=ZERO)
                     total = ct.mma(ct.load(pixels, (i, c), offset=(r, s)), w.reshape((64, columns)), total)
+    elif order == "backwards":
+        for r in range(3):
+            for s in range(3):
+                for c in range(pixels.num_tiles(1)):
+                    w = ct.load(F, (2 - r, 2 - s, c, k), (1, 1, 64, columns), padding_mode=ZERO)
+                    total = ct.mma(ct.load(pixels, (i, c), offset=(2 - r, 2 - s)), w.reshape((64, columns)), total)
     else:
         for r in range(3):
             for c in range(pixels.num_tiles(1)):
@@ -135,7 +141,7 @@ def test_tensor_pipe_is_as_busy_as_in_a_matrix_product(rows: int, columns: int, 
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("order", ["rsc", "crs", "static"])
+@pytest.mark.parametrize("order", ["rsc", "crs", "static", "backwards"])
 def test_loops_in_any_order_get_runs(order: str, target: str) -> None:
     random = np.random.default_rng(5)
     x = random.integers(-3, 4, (16, 5, 9, 72)).astype(np.float16)
@@ -198,6 +204,7 @@ def test_sequences_stay_without_a_mode() -> None:
 
 
 REFUSED = {
+    "no TMA": ({"hint": "im2col", "hints": {"tma": False}}, "im2col cannot be followed: TMA is switched off"),
     "width": ({"width": "?", "hint": "run"}, "run cannot be followed: array: the width of the images is not known"),
     "rows of an image": (
         {"hint": "stationary", "hints": ALLOWED},

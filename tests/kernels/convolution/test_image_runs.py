@@ -6,7 +6,9 @@ without a multiply.
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -33,14 +35,13 @@ from tilec.lowering.target import TARGETS
 from tilec.runtime.simulate import Settings, simulate
 from tilec.signature import Signature
 
-COUNT = 120
+# Of these configurations, MOST have runs that fit in shared memory; the others are refused.
+COUNT, MOST = 150, 120
 SHARED_BYTES = min(target.shared_bytes for target in TARGETS.values())
 # PTX ISA 5.5.4.1: the pixels of a column.
 MOST_PIXELS = 1024
 OF_RUNS: dict[str, tuple[Any, ...]] = PARAMETERS | {
     "mode": ("run",),
-    "kind": ("f16", "bf16", "tf32", "e4m3"),
-    "stride": (1, 2),
     "outputs": (1, 5, 11, 23, 57),
     "channels": (8, 16, 24, 40, 72),
     "layout": ("contiguous", "padded", "gaps", "permuted"),
@@ -95,7 +96,15 @@ def check(case: Case, target: str, seeds: Any) -> None:
 
 def test_most_cases_fit() -> None:
     assert len(set(CASES)) == COUNT
-    assert sum(map(fits, CASES)) > COUNT / 2
+    fitting = [case for case in CASES if fits(case)]
+    assert len(fitting) >= MOST
+    assert {(case.stride, case.dilation) for case in fitting} == set(product((1, 2, 3), (1, 2, 3)))
+    assert {case.window for case in fitting} == {1, 2, 3, 4, 5, 6, 7} and {case.rank for case in fitting} == {1, 2, 3}
+    assert {case.kind for case in fitting} == set(PARAMETERS["kind"])
+    same = [case.spatial_extents()[-1] == case.output_extents()[-1] for case in fitting]
+    assert {True, False} == set(same)
+    # Tiles have pixels of several images.
+    assert sum(case.images > 1 and math.prod(case.output_extents()) < case.pixel_tile for case in fitting) >= MOST // 3
 
 
 @pytest.mark.parametrize(("case", "target"), RUNS)
@@ -154,6 +163,17 @@ def in_order(X, F, Y, order: ct.Constant[str]):
                 for r in range(3):
                     w = ct.load(F, (r, s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
                     total = ct.mma(ct.load(images, (i, c), offset=(r, s)), w, total)
+    elif order == "backwards":
+        for s in range(3):
+            for r in range(3):
+                for c in range(images.num_tiles(1)):
+                    w = ct.load(F, (2 - r, 2 - s, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                    total = ct.mma(ct.load(images, (i, c), offset=(2 - r, 2 - s)), w, total)
+    elif order == "one loop":
+        for tap in range(9):
+            for c in range(images.num_tiles(1)):
+                w = ct.load(F, (tap // 3, tap % 3, c, 0), (1, 1, 16, 16), padding_mode=ZERO).reshape((16, 16))
+                total = ct.mma(ct.load(images, (i, c), offset=(tap // 3, tap % 3)), w, total)
     else:
         for r in range(3):
             for c in range(images.num_tiles(1)):
@@ -177,15 +197,15 @@ def static(argument: Any, array: np.ndarray) -> Any:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-@pytest.mark.parametrize("order", ["rsc", "src", "crs", "scr", "static"])
+@pytest.mark.parametrize("order", ["rsc", "src", "crs", "scr", "static", "backwards", "one loop"])
 def test_loops_in_any_order(order: str, target: str) -> None:
-    """One copy has the pixels of three taps, whatever loop is around which."""
+    """One copy has the pixels of three taps, whatever loop is around which. One loop over all taps is unrolled."""
     x, f, exact = images_and_filters()
     arguments = (x, f, np.zeros(exact.shape, np.float32), order)
     given = Signature.from_arguments(in_order, arguments).arguments
     signature = Signature((static(given[0], x), *given[1:]))
     kernel = tilec.compile(in_order, target=target, signature=signature, stop="ptx")
-    assert kernel.ptx.count(".im2col.") == 1
+    assert kernel.ptx.count(".im2col.") == (3 if order == "one loop" else 1)
     for backend, settings in backends([2]):
         result = np.full(exact.shape, 99, np.float32)
         tilec.run(kernel, (2,), (x, f, result, order), backend=backend, **settings)
@@ -287,6 +307,29 @@ def test_long_runs_are_refused() -> None:
         tilec.compile(of_narrow_images, target="sm_90a", signature=signature)
     signature = "X: f16[200,1,9,64], F: f16[64,64], Y: f16[200,1,9,64]"
     assert tilec.compile(of_narrow_images, target="sm_90a", signature=signature, stop="ptx").ptx.count(".im2col.") == 1
+
+
+@ct.kernel
+def of_many_taps(X, F, Y):
+    images = ct.im2col_view(X, window=33, padding=16, tile=(64, 16), mode="run")
+    total = ct.zeros((64, 16), ct.float32)
+    for s in range(33):
+        w = ct.load(F, (s, 0, 0), (1, 16, 16)).reshape((16, 16))
+        total = ct.mma(ct.load(images, (ct.bid(0), 0), offset=s), w, total)
+    ct.store(ct.im2col_view(Y, window=1, tile=(64, 16)), (ct.bid(0), 0), total.astype(Y.dtype))
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_each_tap_of_a_wide_window_is_unrolled(target: str) -> None:
+    random = np.random.default_rng(3)
+    x, f = (random.integers(-2, 3, shape).astype(np.float16) for shape in ((3, 37, 16), (33, 16, 16)))
+    exact = conv_forward(x, f.transpose(2, 0, 1), stride=1, dilation=1, padding=16)
+    signature = "X: f16[3,37,16], F: f16[33,16,16], Y: f32[3,37,16]"
+    kernel = tilec.compile(of_many_taps, target=target, signature=signature, stop="ptx")
+    assert kernel.ptx.count(".im2col.") == 1
+    result = np.full(exact.shape, 99, np.float32)
+    tilec.run(kernel, (2,), (x, f, result), backend="simulate", seed=2)
+    np.testing.assert_array_equal(result, exact)
 
 
 @ct.kernel

@@ -38,10 +38,12 @@ from tilec.lowering.target import TARGETS
 from tilec.runtime.cubin.cubin import assemble
 from tilec.runtime.simulate import Settings, simulate
 
-COUNT = 90
+COUNT = 120
 ALLOWED = {"allow_unconfirmed": True}
 TILES: dict[str, tuple[Any, ...]] = {"mode": ("weights",), "pixel_tile": (64, 128, 256), "filter_tile": (32, 64, 128)}
-RUNS: dict[str, tuple[Any, ...]] = RUN_PARAMETERS | TILES | {"window": (2, 3, 4, 5), "outputs": (5, 11, 23, 57, 130)}
+RUNS: dict[str, tuple[Any, ...]] = (
+    RUN_PARAMETERS | TILES | {"window": (2, 3, 4, 5, 6, 7), "outputs": (5, 11, 23, 57, 130)}
+)
 
 
 def is_row_possible(row: Mapping[str, Any]) -> bool:
@@ -81,7 +83,9 @@ def check_run(case: Case, seeds: Any) -> None:
     problem = integer_problem(case)
     kernel, row_bytes = compiled(case, problem, ALLOWED), case.channel_tile * np.dtype(case.dtype).itemsize
     if has_pixels_at_each_tap(case) and has_room(case, row_bytes) and moved_taps(case):
-        assert kernel.ptx.count(".im2col::w.") == max(1, row_bytes // 128) * (case.window - moved_taps(case))
+        copies = max(1, row_bytes // 128) * (case.window - moved_taps(case))
+        # A loop over tiles may load the runs of its first tile before it.
+        assert kernel.ptx.count(".im2col::w.") in ((copies, 2 * copies) if case.persistent else (copies,))
     assert "tcgen05.mma.ws." in kernel.ptx and "tcgen05.mma.cta_group" not in kernel.ptx
     assert_exact_everywhere(problem, kernel, seeds)
 
@@ -113,6 +117,7 @@ def test_cases_differ() -> None:
     shared = [case for case in CASES if moved_taps(case) and has_pixels_at_each_tap(case)]
     assert len(shared) >= COUNT // 2
     assert {(case.pixel_tile, case.filter_tile) for case in shared} == set(product((64, 128, 256), (32, 64, 128)))
+    assert {case.window for case in CASES} == {2, 3, 4, 5, 6, 7}
     assert {case.stride for case in shared} == {1, 2, 3} and {case.kind for case in shared} == set(PARAMETERS["kind"])
 
 
@@ -299,13 +304,13 @@ MASKED = re.compile(r"(tcgen05\.mma\.ws[^;]*%p\d+), %rd\d+;")
 # the lengths of both spans.
 FIELDS = [bit for group in range(4) for bit in (8 * group, 32 + group)] + [40, 48]
 # The bits that enable the mask and shift it.
-OTHERS = [39, 56, 57]
+SHIFTS = [39, 56, 57]
 
 
 def changed(ptx: str) -> Iterator[tuple[str, str]]:
     """The PTX with another bit of a mask, and with multiplies without a mask; tap 1 has the mask of all pixels."""
     for tap, found in enumerate(MASK.finditer(ptx)):
-        for bit in OTHERS if tap == 1 else FIELDS + OTHERS:
+        for bit in SHIFTS if tap == 1 else FIELDS + SHIFTS:
             text = f"xor.b64 {found[1]}, {found[1]}, {1 << bit:#x};"
             yield f"bit {bit}", ptx[: found.end()] + text + ptx[found.end() :]
     for found in MASKED.finditer(ptx):
@@ -333,7 +338,7 @@ def test_changed_masks_are_noticed() -> None:
     assert is_right(artifact)
     changes = list(changed(artifact.ptx))
     # Three masks, and four multiplies of each tap.
-    assert len(changes) == 2 * len(FIELDS) + 3 * len(OTHERS) + 3 * 4 + 1
+    assert len(changes) == 2 * len(FIELDS) + 3 * len(SHIFTS) + 3 * 4 + 1
     assert all(ptx != artifact.ptx for _, ptx in changes)
     assert not [change for change, ptx in changes if is_right(dataclasses.replace(artifact, ptx=ptx))]
 

@@ -16,7 +16,89 @@ class KernelRow:
     tests: tuple[str, ...]
 
 
+_NARROW = "kernels/products/test_narrow_floats.py"
 KERNEL_ROWS = (
+    KernelRow(
+        "5.5.1.1.1",
+        "b4x16_p64 and b6x16_p32: padded elements of 4 and 6 bits",
+        "loads of `ct.packed_view(array, dtype=..)` that multiplies read, and of bytes that are unpacked to "
+        "float4_e2m1fn for a multiply of unlike types",
+        "sm_100a; tiles of a multiple of 16 elements of K, rows of a multiple of 128 elements; address and strides are "
+        "multiples of 32 bytes, all known from the signature. Threads convert the elements otherwise",
+        (
+            f"{_NARROW}::test_tma_unpacks_every_pair",
+            f"{_NARROW}::test_tma_unpacks_tiles_of_bytes",
+            f"{_NARROW}::test_block_scaling",
+        ),
+    ),
+    KernelRow(
+        "5.5.1.1.1",
+        "b6p2x16: elements of 6 bits from bytes",
+        "stores of `ct.packed_view` of elements of 6 bits",
+        "sm_100a; as for the loads, whole rows of 128 elements. Threads pack them otherwise, and elements of 4 bits, "
+        "for which no type packs",
+        (f"{_NARROW}::test_stores_of_six_bits", f"{_NARROW}::test_store_drops_the_upper_bits"),
+    ),
+    KernelRow(
+        "5.5.1.1.1",
+        "b4x16: elements of 4 bits",
+        "none: operands of kinds mxf4 and mxf4nvf4 have two elements in a byte in shared memory as in global memory, "
+        "so that maps of bytes copy the same",
+        "sm_100a",
+        (
+            "kernels/products/test_block_scaling.py::test_matmul",
+            "ptxsim/tma/test_tma_packed.py::test_b4x16_is_copied_as_is",
+        ),
+    ),
+    KernelRow(
+        "5.5.3.4",
+        "tile::gather4",
+        "`ct.load_advanced_indexing` of rows of a matrix that a multiply reads",
+        "sm_100a; the indices are one row of the tile, the columns a tile. Threads load the rows otherwise",
+        (
+            "tile_to_gpu/gathers/gather_by_tma.mlir::run",
+            "kernels/accesses/test_sparse_accesses.py::test_gathered_product",
+        ),
+    ),
+    KernelRow(
+        "5.5.4",
+        "im2col",
+        '`ct.im2col_view` of images that a multiply reads, or `mode="im2col"`; one copy per tap, or per row of '
+        'the window (`mode="run"`)',
+        "both targets; strides are multiples of 16 bytes, and the corners reach the last tap. Threads gather "
+        "otherwise, and a mode is an error",
+        (
+            "kernels/convolution/test_convolution.py::test_two_seeds",
+            "kernels/convolution/test_image_runs.py::test_one_seed",
+        ),
+    ),
+    KernelRow(
+        "5.5.4",
+        "im2col_no_offs",
+        "stores through `ct.im2col_view` of one tap, without padding and without a mode along W",
+        "both targets; strides are multiples of 16 bytes. Threads scatter rows otherwise",
+        ("tile_to_gpu/gathers/test_im2col_stores.py::test_stores",),
+    ),
+    KernelRow(
+        "5.5.5",
+        "im2col::w and im2col::w::128",
+        '`mode="w"` and `mode="w128"` of `ct.im2col_view`',
+        "sm_100a; at least 64 bytes of channels, and 128 pixels for `w128`. The modes are errors otherwise",
+        (
+            "kernels/convolution/test_convolution.py::test_two_seeds",
+            "kernels/convolution/test_im2col_vectors.py::test_rows",
+        ),
+    ),
+    KernelRow(
+        "9.7.9.27.1.2",
+        ".multicast::cluster",
+        "operands that several blocks of a cluster need (`num_ctas`)",
+        "both targets; on sm_100a, pairs of blocks load a half each",
+        (
+            "kernels/convolution/test_convolution_clusters.py::test_filters_are_loaded_once",
+            "kernels/blocks/test_clusters.py::test_product",
+        ),
+    ),
     KernelRow(
         "9.7.9.27.1.4",
         "cp.async.bulk.prefetch.tensor",

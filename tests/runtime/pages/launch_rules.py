@@ -52,9 +52,10 @@ LAUNCH_RULES = (
     ),
     LaunchRule(
         "packed_extent",
-        "rows of padded types",
-        "no kernel has a map of a padded type: elements of 4 bits are copied as bytes",
-        ("kernels/accesses/test_launch_rules.py::test_maps_of_kernels_have_no_padded_elements",),
+        "packed rows of another number of elements",
+        "the divisor of the extent is a property of the signature, as in `u8[?,?%64] align 32`: threads unpack the "
+        "elements",
+        ("kernels/accesses/test_launch_rules.py::test_rows_of_padded_types",),
     ),
     LaunchRule(
         "stride_range",

@@ -5,7 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from kernel_rows import KERNEL_ROWS
 from launch_rules import LAUNCH_RULES, rules_of_launches
+from manual_parts import DIFFERENCES, MANUAL_PARTS
 from tensor_maps_page import PAGE, ROOT, RULE_TESTS, page, require_message, require_tests
 
 from tilec.lowering.tma.rules import ALL_RULES, SHAPE_RULES
@@ -18,6 +20,12 @@ def test_page_equals_the_generated_text() -> None:
 def test_each_rule_that_a_launch_can_violate_has_a_row() -> None:
     """The numbers of values, of which SHAPE_RULES are, follow from the kernel."""
     assert rules_of_launches(ALL_RULES[len(SHAPE_RULES) :]) == {row.rule for row in LAUNCH_RULES}
+
+
+def test_each_row_has_a_test() -> None:
+    """Rules of copies have one each."""
+    rows = (*KERNEL_ROWS, *LAUNCH_RULES, *MANUAL_PARTS, *DIFFERENCES)
+    assert [row for row in rows if not row.tests] == []
 
 
 @pytest.mark.parametrize("name", ["test_of_nothing", "test_legal_map[box_range-tiled-1000]"])
