@@ -22,7 +22,7 @@ from tilec.dialect.walk import operations_below, operations_inside, operations_n
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import PairTimes, pair_times
-from tilec.lowering.plan.chain_room import ChainRoom, chain_room, divide_chain
+from tilec.lowering.plan.chain_room import ChainRoom, chain_room, copied_entry, divide_chain
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.cluster_shape import LEAST_COLUMNS, ClusterShape, cluster_shapes
 from tilec.lowering.plan.matrix.matrix_plan import matrix_plan
@@ -140,13 +140,17 @@ def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions
         return
     shape = divisible_shape(entry, ctas, target)
 
-    def divide() -> None:
+    def divide(whole: ir.OpView) -> None:
         if shape.columns > 1:
-            divide_rows(entry, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
+            divide_rows(whole, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
         if shape.rows > 1:
-            _divide_rows(entry, shape.rows, target, options)
+            _divide_rows(whole, shape.rows, target, options)
 
-    _divide_by(entry, shape, divide)
+    if shape.rows > 1 and shape.columns > 1:
+        # Whether blocks multiply in pairs is known when the columns are divided.
+        _module, copy = copied_entry(entry)
+        divide(copy)
+    _divide_by(entry, shape, lambda: divide(entry))
 
 
 def _divide_by(
