@@ -244,7 +244,7 @@ def _sources(value: ir.Value, converted: Set[ir.Value]) -> Sequence[ir.Value] | 
 
 def _is_renamed(op: ir.Operation) -> bool:
     """Whether the result of an operation is in the registers of its first operand."""
-    if op.name != ExtractOp.OPERATION_NAME:
+    if op.name != ExtractOp.OPERATION_NAME or not is_register_tile(op.results[0].type):
         return op.name in _RENAMED
     return thread_elements(op.results[0].type) <= thread_elements(op.operands[0].type)
 
