@@ -184,9 +184,12 @@ def divisible_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape
 
 
 def room_of(entry: ir.OpView, target: Target, options: CompileOptions) -> ChainRoom:
-    """The division of a chain of multiplies whose tiles exceed one CTA; one CTA for other entries."""
+    """The division of a chain of multiplies whose tiles exceed one CTA; one CTA for other entries.
+
+    A hint `occupancy` changes nothing: an SM has no room for several blocks of tiles that one CTA does not hold.
+    """
     count = options.num_ctas
-    if options.occupancy not in (None, 1) or _runs_once(entry):
+    if _runs_once(entry):
         return ChainRoom()
     counts = CLUSTERS[1:] if count is None else [count] if count in CLUSTERS[1:] else []
     return chain_room(entry, target, options, counts, check_order)
