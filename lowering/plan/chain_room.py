@@ -158,7 +158,7 @@ def _is_divisible(entry: ir.OpView, shape: ClusterShape, check: CheckOrder) -> b
     if shape.ctas == 1:
         return True
     try:
-        _module, copy = _copied(entry)
+        _module, copy = copied_entry(entry)
         divide_chain(copy, shape, check)
     except NotDivisibleError:
         return False
@@ -191,7 +191,7 @@ def _fits_in_turn(entry: ir.OpView, target: Target, check: CheckOrder) -> bool:
 
 def _use(entry: ir.OpView, target: Target, divide: _Divide) -> _Use:
     """The use of a CTA by a copy of an entry that is divided; raises NotDivisibleError."""
-    module, copy = _copied(entry)
+    module, copy = copied_entry(entry)
     divide(copy)
     divide_wide_multiplies(module, target, ClusterShape(1))
     plans = matrix_plans(copy, target, WARP_COUNTS, MemoryOrder(list(operations_below(copy))))
@@ -210,7 +210,7 @@ def _use(entry: ir.OpView, target: Target, divide: _Divide) -> _Use:
     return replace(use, cycles=_cycles(plan, target, room.rings, use.has_slots))
 
 
-def _copied(entry: ir.OpView) -> tuple[ir.Module, ir.OpView]:
+def copied_entry(entry: ir.OpView) -> tuple[ir.Module, ir.OpView]:
     """A copy of the module of an entry, which owns its operations, and the entry in it."""
     module, name = copied(entry.operation.parent.opview), entry.operation.attributes["sym_name"]
     entries = operations_named(module, (entry.operation.name,))

@@ -22,7 +22,7 @@ from tilec.dialect.walk import operations_below, operations_inside, operations_n
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import PairTimes, pair_times
-from tilec.lowering.plan.chain_room import ChainRoom, chain_room, divide_chain
+from tilec.lowering.plan.chain_room import ChainRoom, chain_room, copied_entry, divide_chain
 from tilec.lowering.plan.choice import Choice
 from tilec.lowering.plan.cluster_shape import LEAST_COLUMNS, ClusterShape, cluster_shapes
 from tilec.lowering.plan.matrix.matrix_plan import matrix_plan
@@ -140,13 +140,17 @@ def _divide(entry: ir.OpView, ctas: int, target: Target, options: CompileOptions
         return
     shape = divisible_shape(entry, ctas, target)
 
-    def divide() -> None:
+    def divide(whole: ir.OpView) -> None:
         if shape.columns > 1:
-            divide_rows(entry, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
+            divide_rows(whole, shape.columns, LEAST_COLUMNS, check_order, COLUMNS)
         if shape.rows > 1:
-            _divide_rows(entry, shape.rows, target, options)
+            _divide_rows(whole, shape.rows, target, options)
 
-    _divide_by(entry, shape, divide)
+    if shape.rows > 1 and shape.columns > 1:
+        # Whether blocks multiply in pairs is known when the columns are divided.
+        _module, copy = copied_entry(entry)
+        divide(copy)
+    _divide_by(entry, shape, lambda: divide(entry))
 
 
 def _divide_by(
@@ -180,9 +184,12 @@ def divisible_shape(entry: ir.OpView, ctas: int, target: Target) -> ClusterShape
 
 
 def room_of(entry: ir.OpView, target: Target, options: CompileOptions) -> ChainRoom:
-    """The division of a chain of multiplies whose tiles exceed one CTA; one CTA for other entries."""
+    """The division of a chain of multiplies whose tiles exceed one CTA; one CTA for other entries.
+
+    A hint `occupancy` changes nothing: an SM has no room for several blocks of tiles that one CTA does not hold.
+    """
     count = options.num_ctas
-    if options.occupancy not in (None, 1) or _runs_once(entry):
+    if _runs_once(entry):
         return ChainRoom()
     counts = CLUSTERS[1:] if count is None else [count] if count in CLUSTERS[1:] else []
     return chain_room(entry, target, options, counts, check_order)

@@ -51,7 +51,16 @@ def random_settings(random: Random, target: str) -> Settings:
     without = random_omissions(random)
     shared_bytes = random.choice(SHARED_BYTES) if random.random() < 0.4 else None
     columns = random.choice(TENSOR_MEMORY_COLUMNS) if random.random() < 0.2 else None
+    hints |= random_requests(random)
     return Settings(target, hints, without, shared_bytes, columns if TARGETS[target].tensor_memory_columns else None)
+
+
+def random_requests(random: Random) -> dict[str, bool | int]:
+    """Options that are off by default, of which most have a remark where they are not followed."""
+    hints: dict[str, bool | int] = {name: True for name in ("persistent", "arrays_apart") if random.random() < 0.15}
+    if random.random() < 0.2:
+        hints["occupancy"] = random.choice((2, 2, 4))
+    return hints
 
 
 def random_omissions(random: Random) -> tuple[str, ...]:

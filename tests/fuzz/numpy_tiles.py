@@ -23,7 +23,7 @@ class NumpyTiles:
     float8_e4m3fn, float8_e5m2 = ml_dtypes.float8_e4m3fn, ml_dtypes.float8_e5m2
     int8, int16, int32, int64 = np.int8, np.int16, np.int32, np.int64
     exp2, floor, minimum, maximum = np.exp2, np.floor, np.minimum, np.maximum
-    where = staticmethod(np.where)
+    where, static_iter = staticmethod(np.where), staticmethod(iter)
 
     def __init__(self, block: int, blocks: int = 1) -> None:
         self.block, self.blocks = block, blocks

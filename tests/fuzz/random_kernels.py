@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from random import Random
 
 import numpy as np
+from compiler_settings import random_requests
 from numpy_tiles import NumpyTiles
 
 # A block accesses only the rows from ROWS * block.
@@ -30,7 +31,7 @@ class RandomKernel:
     source: str
     types: dict[str, str]
     columns: int
-    hints: dict[str, bool]
+    hints: dict[str, bool | int]
 
     def arrays(self, seed: int) -> list[np.ndarray]:
         """New arguments: three arrays of BLOCKS * ROWS rows, and 16 small indices."""
@@ -69,7 +70,12 @@ class _Writer:
     def kernel(self) -> RandomKernel:
         self.lines = ["def kernel(X, Y, H, P):", "    block = ct.bid(0)"]
         self.body("    ", depth=2, maximum=6)
-        hints = {name: False for name in ("roles", "pipeline", "tma") if self.random.random() < 0.15}
+        hints: dict[str, bool | int] = {
+            name: False for name in ("roles", "pipeline", "tma") if self.random.random() < 0.15
+        }
+        sizes = (("num_ctas", (2, 4)), ("stages", (1, 2, 3)), ("warps", (4, 8)))
+        hints |= {name: self.random.choice(values) for name, values in sizes if self.random.random() < 0.2}
+        hints |= random_requests(self.random)
         return RandomKernel("\n".join(self.lines) + "\n", self.types, self.columns, hints)
 
     def body(self, indent: str, depth: int, maximum: int) -> None:

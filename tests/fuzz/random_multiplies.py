@@ -112,14 +112,16 @@ class _Writer(AttentionWriter):
         rows = self.random.choice((64, 64, 64, 128, 128, 256, self.random.choice((8, 16, 32))))
         acc = self.start(indent, (rows, self.random.choice((16, 32, 64, 64, 128, 128, 256 if rows < 256 else 64))))
         if self.random.random() < 0.7:
-            counter = self.name()
+            counter, repeats = self.name(), self.repeats()
             self.line(indent, f"for {counter} in range({self.random.choice(('0', '0', '1'))}, {self.trips()}):")
             self.enter(counter)
+            inside, number = self.unrolled(indent + "    ", counter)
             products = self.random.choice((1, 1, 1, 2))
-            added = ITERATIONS * sum(self.add_product(indent + "    ", acc, counter) for _ in range(products))
+            times = self.repeats() // repeats
+            added = times * sum(self.add_product(inside, acc, number) for _ in range(products))
             if self.random.random() < 0.15:
-                self.store_tile(indent + "    ", acc)
-            self.leave_loop()
+                self.store_tile(inside, acc)
+            self.leave_loops(number, counter)
         else:
             added = self.add_product(indent, acc, self.random.choice(self.numbers))
         result = replace(acc, bound=SMALL + added)
@@ -135,13 +137,20 @@ class _Writer(AttentionWriter):
             self.store(indent, 0)
         start, end = self.random.choice(("0", "0", "n1")), self.random.choice(("n0", "n1 + 1", str(ITERATIONS - 1)))
         self.line(indent, f"for {counter} in range({start}, {end}):")
+        repeats = self.repeats()
         self.enter(counter)
+        inside, number = self.unrolled(indent + "    ", counter)
+        times = self.repeats() // repeats
         depth = self.random.choice((32, 64, 64, 128))
-        left, right = self.loaded("A", (rows, depth), counter), self.loaded("B", (depth, acc.shape[1]), counter)
+        left, right = self.loaded("A", (rows, depth), number), self.loaded("B", (depth, acc.shape[1]), number)
         element = f".astype(ct.{self.kind.operand})" if self.kind.array != self.kind.operand else ""
-        self.line(indent + "    ", f"{acc.name} = ct.mma({left}{element}, {right}{element}, {acc.name})")
-        self.leave_loop()
-        result = replace(acc, bound=SMALL + ITERATIONS * depth * SMALL * SMALL)
+        result = replace(acc, bound=SMALL + times * depth * SMALL * SMALL)
+        sums = acc.name
+        if not self.is_integer and times == ITERATIONS and self.random.random() < 0.2:
+            # The elements are multiples of a 16th, as a loop has two iterations at most.
+            sums, result = f"{sums} * 2.0**-{self.random.choice((1, 2))}", replace(result, bound=result.bound * 16)
+        self.line(inside, f"{acc.name} = ct.mma({left}{element}, {right}{element}, {sums})")
+        self.leave_loops(number, counter)
         self.keep(result)
         self.epilogue(indent, result)
         for _ in range(self.random.randrange(3)):
@@ -150,6 +159,21 @@ class _Writer(AttentionWriter):
             # Each tile of a block is stored in one place: the last one stays.
             self.cell = "block"
             self.store(indent, 0)
+
+    def unrolled(self, indent: str, counter: str) -> tuple[str, str]:
+        """The indent and the number of the step of a body, which some loops unroll."""
+        if self.random.random() < 0.75:
+            return indent, counter
+        step = self.name()
+        self.line(indent, f"for {step} in ct.static_iter(range({self.random.choice((1, 2, 2, ITERATIONS))})):")
+        self.enter(step)
+        return indent + "    ", f"({counter} + {step})"
+
+    def leave_loops(self, number: str, counter: str) -> None:
+        """Leaves a loop, and the one inside that `unrolled` has written for its number."""
+        if number != counter:
+            self.leave_loop()
+        self.leave_loop()
 
     def multiply_together(self, indent: str, depth: int) -> None:
         """Two or three products over the same tiles of K, which usually have an operand in common."""

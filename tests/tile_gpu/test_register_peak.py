@@ -10,7 +10,11 @@ from tilec.text_input.stage_module import read_stage_module
 HEAD = """
 #rows = "register=(0,1)(0,2)(0,4)(0,8)(0,16)(0,32)(0,64) lane=(1,0)(2,0)(4,0)(8,0)(16,0) "
   "warp=(32,0)(64,0) shape=128x128"
+#pairs = "register=(0,1) lane=(1,0)(2,0)(4,0)(8,0)(16,0) warp=(32,0)(64,0) shape=128x2"
+#column = "register=(1,0)(2,0)(4,0)(8,0)(16,0)(32,0)(64,0) lane=(0,0)(0,0)(0,0)(0,0)(0,0) warp=(0,0)(0,0) shape=128x1"
 !tile = tensor<128x128xf32, #rows>
+!pairs = tensor<128x2xf32, #pairs>
+!column = tensor<128x1xf32, #column>
 tile_gpu.kernel @k(%p: i64, %n: i32) target "sm_90a" warps 4 {
   %zero = arith.constant 0 : i32
   %one = arith.constant 1 : i32
@@ -21,12 +25,12 @@ def access(text: str) -> str:
     return f"{text} extents [%n, %n] strides [%n, %one] vector 1"
 
 
-def load(name: str) -> str:
-    return access(f"%{name} = tile_gpu.load_view %p[%zero, %zero]") + ' padding "zero" : !tile\n'
+def load(name: str, type: str = "!tile") -> str:
+    return access(f"%{name} = tile_gpu.load_view %p[%zero, %zero]") + f' padding "zero" : {type}\n'
 
 
-def store(name: str) -> str:
-    return access(f"tile_gpu.store_view %{name} -> %p[%zero, %zero]") + " : !tile\n"
+def store(name: str, type: str = "!tile") -> str:
+    return access(f"tile_gpu.store_view %{name} -> %p[%zero, %zero]") + f" : {type}\n"
 
 
 # A body, and the registers of its tiles; beside them are the address (two registers) and the extent.
@@ -44,6 +48,16 @@ BODIES = {
         "%c = arith.cmpi slt, %n, %one : i32\n"
         "scf.if %c {\n" + load("x") + store("x") + "} else {\n" + load("y") + store("y") + "}\n",
         128,
+    ),
+    # Each thread gets a whole column, of which it had two elements.
+    "parts with more elements": (
+        load("w", "!pairs")
+        + "".join(
+            f"%{x} = tile_gpu.extract %w[%zero, %{n}] : !pairs -> !column\n" for x, n in (("x", "zero"), ("y", "one"))
+        )
+        + store("x", "!column")
+        + store("y", "!column"),
+        256,
     ),
     "constants": ("%x = arith.constant dense<1.0> : !tile\n" + store("x"), 0),
 }

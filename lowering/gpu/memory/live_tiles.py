@@ -41,7 +41,7 @@ REGISTER_BITS = 32
 _WITHOUT_REGISTERS = ("arith.constant", IotaOp.OPERATION_NAME, SplatOp.OPERATION_NAME)
 # Results that are computed again if that is true of their operands.
 _NUMBERING = ("arith.addi", BroadcastOp.OPERATION_NAME, ReshapeOp.OPERATION_NAME)
-# Results in the registers of the first operand.
+# Results in the registers of the first operand, but for parts of which a thread has more elements than of the whole.
 _RENAMED = tuple(op.OPERATION_NAME for op in (BroadcastOp, ExtractOp, ReshapeOp, TransposeOp, WgmmaWaitOp))
 _COPY = CopyGlobalOp.OPERATION_NAME
 # Operations that move or compute elements one by one.
@@ -214,8 +214,8 @@ def _is_read_where_used(value: ir.Value) -> bool:
         return False
     own = [user for user in users_of(step.operands[0]) if user.name == _RELEASE and user.block == op.block]
     released = [user for user in own if op.is_before_in_block(user)]
-    moved = reached(value, lambda part: [user.results[0] for user in users_of(part) if user.name in _RENAMED])
-    users = [user for part in moved for user in users_of(part) if user.name not in _RENAMED]
+    moved = reached(value, lambda part: [user.results[0] for user in users_of(part) if _is_renamed(user)])
+    users = [user for part in moved for user in users_of(part) if not _is_renamed(user)]
     return len(released) == 1 and all(user.block == op.block and user.is_before_in_block(released[0]) for user in users)
 
 
@@ -236,12 +236,19 @@ def _sources(value: ir.Value, converted: Set[ir.Value]) -> Sequence[ir.Value] | 
     owner = value.owner
     if isinstance(owner, ir.Block) or not is_register_tile(value.type):
         return None
-    if owner.name in _RENAMED:
+    if _is_renamed(owner):
         return [owner.operands[0]]
     if value in converted and isinstance(value.type.element_type, ir.IntegerType):
         # Integers that become floats are bits of the loaded words (gpu_to_ptx/arithmetic/bit_fields.py).
         return _computed_from(value) or None
     return list(owner.operands) if _is_temporary(value, owner) else None
+
+
+def _is_renamed(op: ir.Operation) -> bool:
+    """Whether the result of an operation is in the registers of its first operand."""
+    if op.name != ExtractOp.OPERATION_NAME or not is_register_tile(op.results[0].type):
+        return op.name in _RENAMED
+    return thread_elements(op.results[0].type) <= thread_elements(op.operands[0].type)
 
 
 def _is_temporary(value: ir.Value, owner: ir.Operation) -> bool:

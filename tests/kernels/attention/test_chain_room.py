@@ -72,6 +72,15 @@ def compiled(h: int, tn: int, target: str, **hints: object) -> ct.Compiled:
     return ct.compile(latent_attention, signature=signature, target=target, stop="ptx", hints=hints)
 
 
+@pytest.mark.parametrize("heads", [64, 128])
+def test_hint_occupancy_is_a_remark(target, heads):
+    """Tiles that exceed a block leave no room for another block on the SM."""
+    made = compiled(heads, 128, target, occupancy=2)
+    (remark,) = (each for each in made.all_remarks if each.topic == "hint")
+    assert remark.message.startswith("occupancy=2 is not followed: ")
+    assert ".reqnctapercluster" in made.ptx and "mma.sync" not in made.ptx
+
+
 @pytest.mark.parametrize("tn", [32, 64, 128])
 @pytest.mark.parametrize("heads", [64, 128])
 def test_all_multiplies_on_the_fast_unit(target, heads, tn):

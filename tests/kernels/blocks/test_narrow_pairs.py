@@ -211,6 +211,28 @@ def test_remark_where_tma_does_not_load_an_operand(random: np.random.Generator) 
     ) in remarks(two_products, args)
 
 
+@ct.kernel
+def until_flag(A, B, Flags, C, tm: ct.Constant[int], tn: ct.Constant[int], tk: ct.Constant[int]):
+    """A product up to the first step whose flag is not zero: threads decide, so that no pair multiplies."""
+    acc = ct.zeros((tm, tn), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (tm, tk))):
+        if ct.load(Flags, (k,), ()) != 0:
+            break
+        acc = ct.mma(ct.load(A, (0, k), (tm, tk)), ct.load(B, (k, 0), (tk, tn)), acc)
+    ct.store(C, (0, 0), acc)
+
+
+def test_rows_and_columns_of_four_blocks_are_divided_both_or_not_at_all(random: np.random.Generator) -> None:
+    a, b = numbers(random, (128, 192), np.float16), numbers(random, (192, 128), np.float16)
+    flags, c = np.array([0, 0, 1, 0], np.int32), np.full((128, 128), np.nan, np.float32)
+    args = (a, b, flags, c, 128, 128, 64)
+    for (found,) in run_everywhere(until_flag, (1,), args, [3], target="sm_100a", hints={"num_ctas": 4}):
+        assert np.array_equal(found, product(a[:, :128], b[:128]))
+    found = compiled(until_flag, args, "sm_100a", num_ctas=4)
+    assert "blocks with 64 rows each must multiply in pairs" in "".join(map(str, found.all_remarks))
+    assert ".reqnctapercluster" not in found.ptx
+
+
 def test_remark_without_tma(random: np.random.Generator) -> None:
     a, b = (numbers(random, (128, 128), np.float16) for _ in range(2))
     args = (a, b, np.zeros((128, 128), np.float32), 128, 128, 64)
