@@ -11,7 +11,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.frozen import replace
 from tilec.lowering.matrix_unit import accumulates_in_registers
-from tilec.lowering.plan.accumulator_room import fit_accumulators
+from tilec.lowering.plan.accumulator_room import fit_accumulators, halves_in_turn
+from tilec.lowering.plan.chain_room import ChainRoom
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import entry_options, hinted_slots
@@ -77,7 +78,20 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
         run(module, ("simplify", "cse"), evaluate=evaluate, facts=UNKNOWN, verifies=True)
     with module.context:
         room = room_of(entry, target, options)
-        shape = room.shape
+        in_turn = halves_in_turn(module, target, options) if room.shape.ctas == 1 else None
+    best = _with_room(module, compiler, room, evaluate)
+    if in_turn is not None:
+        best = faster(_with_room(in_turn, compiler, room, evaluate), best, compiler)
+    remarks += best.remarks
+    return best.module
+
+
+def _with_room(module: ir.Module, compiler: Compiler, room: ChainRoom, evaluate: Evaluate) -> Candidate:
+    """The candidate whose tiles fit the memories of a CTA, or of a cluster that divides them; the module is changed."""
+    target, shape, remarks = compiler.target, room.shape, list[Remark]()
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    options = entry_options(entry, target, compiler.options)
+    with module.context:
         if shape.ctas == 1:
             # Before stores are divided: slices of columns belong to no part.
             fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))
@@ -90,7 +104,7 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
     facts = dataclasses.replace(_tile_facts(entry, target, options, shape), slice_bytes=room.slice_bytes)
 
     def finish(source: ir.Module, is_divided: bool) -> Candidate:
-        found = list[Remark]()
+        found = list(remarks)
         # Parts of constants are constants, before stores are divided.
         names = (*(("simplify",) if is_divided else ()), *enabled(facts))
         return Candidate(source, _run_with_facts(source, compiler, found, facts, names, evaluate), found)
@@ -103,8 +117,7 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
     with module.context:
         if has_choice:
             best = _with_kept_operands(_with_placed_results(best, compiler), compiler)
-    remarks += best.remarks
-    return best.module
+    return best
 
 
 def _with_placed_results(present: Candidate, compiler: Compiler) -> Candidate:
