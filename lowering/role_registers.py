@@ -21,6 +21,8 @@ LEAST_REGISTERS = 32
 # Of an equal share, if one block has the SM: ptxas 13.0 spills 328 bytes where 164 registers are needed of 168 (two
 # products of 128x256 in a row on sm_90a), and nothing where 157 are.
 _SHARE_MARGIN = 8
+# Of a budget, likewise: ptxas 13.5 spills 104 bytes where 170 are needed of 184 (attention of 256x128 keys, a sink).
+_BUDGET_MARGIN = 16
 # The most warps of all chains of tiles with roles of their own: with more, threads have too few registers.
 MOST_CHAIN_WARPS = 12
 
@@ -31,19 +33,26 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
     None if an equal share is enough, or if no budgets are enough for more than one block.
 
     Roles are served in the order of their needs, at least with LEAST_REGISTERS; the neediest have all that remains. If
-    that is too little for them, roles that need no more than LEAST_REGISTERS have LEAST_BUDGET.
+    that leaves several of them no margin, the needs of the others, which include one, are rounded down. If it is too
+    little for them, roles that need no more than LEAST_REGISTERS have LEAST_BUDGET.
     """
     runs = roles_by_warpgroups(warps)
     share = registers_per_thread(whole_warpgroups(sum(warps)), REGISTER_FILE // blocks) // BUDGET_STEP * BUDGET_STEP
     groups = {run: whole_warpgroups(sum(warps[index] for index in run)) // WARPS_OF_A_GROUP for run in runs}
-    needs = {run: max(needed[index] for index in run) for run in runs}
-    highest, margin = max(needs.values()), _SHARE_MARGIN if blocks == 1 else 0
-    if len(runs) == 1 or highest + margin <= share or share >= LARGEST_BUDGET - BUDGET_STEP:
+    highest, is_alone = max(needed), blocks == 1
+    if len(runs) == 1 or highest + is_alone * _SHARE_MARGIN <= share or share >= LARGEST_BUDGET - BUDGET_STEP:
         return None
-    budgets = _served(groups, needs, share, LEAST_REGISTERS)
-    if not _are_enough(needs, budgets):
-        # Fewer registers of the others count only where the neediest then have more.
-        budgets = max(budgets, _served(groups, needs, share, LEAST_BUDGET), key=max)
+    most = {run: max(needed[index] for index in run) for run in runs}
+    needs = {run: -(-most[run] // BUDGET_STEP) * BUDGET_STEP for run in runs}
+    neediest = [run for run in runs if needs[run] == max(needs.values())]
+    choices = [_served(groups, needs, share, LEAST_REGISTERS)]
+    if is_alone and any(choices[0][run[0]] < needs[run] + _BUDGET_MARGIN for run in neediest) and len(neediest) > 1:
+        rounded = {run: most[run] // BUDGET_STEP * BUDGET_STEP for run in runs if run not in neediest}
+        choices.append(_served(groups, {**needs, **rounded}, share, LEAST_REGISTERS))
+    if not _are_enough(needs, choices[0]):
+        choices.append(_served(groups, needs, share, LEAST_BUDGET))
+    # Fewer registers of the others count only where the neediest then have more.
+    budgets = max(choices, key=lambda each: sum(each[run[0]] for run in neediest))
     if not _are_enough(needs, budgets) and blocks > 1:
         return None
     return _with_rest(groups, needs, warps, share, budgets)
@@ -80,8 +89,7 @@ def _served(groups: Mapping[range, int], needs: Mapping[range, int], share: int,
     for run in sorted(groups, key=needs.__getitem__):
         budget = left // left_groups
         if needs[run] < highest:
-            enough = least if needs[run] <= LEAST_REGISTERS else needs[run] + BUDGET_STEP - 1
-            budget = min(budget, enough)
+            budget = min(budget, least if needs[run] <= LEAST_REGISTERS else needs[run])
         budget = min(budget, LARGEST_BUDGET) // BUDGET_STEP * BUDGET_STEP
         for index in run:
             budgets[index] = budget

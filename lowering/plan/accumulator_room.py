@@ -9,9 +9,11 @@ import math
 from collections.abc import Callable, Sequence
 
 from tilec.compile_options import CompileOptions
+from tilec.dialect.build import copied
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import UNITS, accumulates_in_registers
 from tilec.lowering.plan.cluster_division import check_order, planned_shape
@@ -21,7 +23,7 @@ from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.unit_choice import matrix_types
 from tilec.lowering.target import TENSOR_LANES, Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, matrix_multiplies
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, PLAIN_MULTIPLIES, in_loop, matrix_multiplies
 from tilec.lowering.tile.divide.divided_dimensions import COLUMNS, ROWS, NotDivisibleError, is_chained
 from tilec.lowering.tile.divide.parts_in_turn import compute_in_turn
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
@@ -30,6 +32,7 @@ from tilec.remarks import Loss, Remark
 _REGISTER_BITS = 32
 # Two warpgroups have 64 rows each.
 _ROWS_OF_WARPGROUPS, _ROWS_OF_WARPGROUP = 128, 64
+_HALVES = 2
 
 Needed = Callable[[ir.OpView], int]
 
@@ -49,6 +52,30 @@ def fit_accumulators(
         _fit_registers(entry, multiplies, target, options.num_ctas or 1, remarks)
     elif all(_is_in_tensor_memory(op, target) for op in multiplies):
         _fit_tensor_memory(entry, multiplies, target, options.num_ctas, remarks, chosen)
+
+
+def halves_in_turn(module: ir.Module, target: Target, options: CompileOptions) -> ir.Module | None:
+    """A copy of a module with one entry, the blocks of which compute the halves of the rows of chains in turn.
+
+    Threads that multiply for themselves then have half of the sums, so that more of them, or another block, compute
+    while the tensor cores multiply. None for other targets, chains of fewer rows, and accumulators that do not fit.
+    """
+    copy = copied(module)
+    (entry,) = operations_named(copy, ("cuda_tile.entry",))
+    multiplies = [op for op in matrix_multiplies(entry, MULTIPLIES) if in_loop(op)]
+    if (
+        not accumulates_in_registers(target)
+        or options.num_ctas not in (None, 1)
+        or not any(map(is_chained, multiplies))
+    ):
+        return None
+    if _largest(multiplies, lambda op: _registers(op, ClusterShape(1)))[1] > MOST_REGISTERS:
+        return None
+    try:
+        compute_in_turn(entry, _HALVES, ROWS, _ROWS_OF_WARPGROUPS, check_order)
+    except NotDivisibleError:
+        return None
+    return copy
 
 
 def _fit_registers(

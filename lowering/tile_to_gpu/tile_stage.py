@@ -11,7 +11,8 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.frozen import replace
 from tilec.lowering.matrix_unit import accumulates_in_registers
-from tilec.lowering.plan.accumulator_room import fit_accumulators
+from tilec.lowering.plan.accumulator_room import fit_accumulators, halves_in_turn
+from tilec.lowering.plan.chain_room import ChainRoom
 from tilec.lowering.plan.cluster_division import choose_cluster, planned_shape, room_of
 from tilec.lowering.plan.cluster_shape import ClusterShape
 from tilec.lowering.plan.followed_hints import entry_options, hinted_slots
@@ -104,7 +105,20 @@ def _with_facts(module: ir.Module, compiler: Compiler, evaluate: Evaluate) -> Ca
         run(module, ("simplify", "cse"), evaluate=evaluate, facts=UNKNOWN, verifies=True)
     with module.context:
         room = room_of(entry, target, options)
-        shape = room.shape
+        in_turn = halves_in_turn(module, target, options) if room.shape.ctas == 1 else None
+    best = _with_room(module, compiler, room, evaluate)
+    if in_turn is not None:
+        best = faster(_with_room(in_turn, compiler, room, evaluate), best, compiler)
+    remarks += best.remarks
+    return best.module
+
+
+def _with_room(module: ir.Module, compiler: Compiler, room: ChainRoom, evaluate: Evaluate) -> Candidate:
+    """The candidate whose tiles fit the memories of a CTA, or of a cluster that divides them; the module is changed."""
+    target, shape, remarks = compiler.target, room.shape, list[Remark]()
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    options = entry_options(entry, target, compiler.options)
+    with module.context:
         if shape.ctas == 1:
             # Before stores are divided: slices of columns belong to no part.
             fit_accumulators(entry, target, options, remarks, partial(_chosen_ctas, module, target, options))

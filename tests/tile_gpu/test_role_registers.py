@@ -26,6 +26,17 @@ def test_two_warpgroups_that_compute_and_one_warp_that_loads(computing: int, loa
     assert chosen_budgets([8, 1], [computing, loading]) == budgets
 
 
+@pytest.mark.parametrize("needed", [(178, 179), (170, 170), (309, 309)])
+def test_two_chains_and_a_role_that_scales_accumulators(needed: tuple[int, int]) -> None:
+    """Of 512, the chains have equally many: (512 - 96 - 32) / 2. ptxas 13.5 spills with 184 where 170 are needed."""
+    assert chosen_budgets([4, 4, 4, 2], [*needed, 100, 32]) == [192, 192, 96, 32]
+
+
+def test_needs_are_rounded_up_if_the_chains_have_a_margin() -> None:
+    """The chains need 161 each, and have (512 - 104 - 32) / 2 = 188, of which 184 is a multiple of 8."""
+    assert chosen_budgets([4, 4, 4, 2], [161, 161, 100, 32]) == [184, 192, 104, 32]
+
+
 def test_registers_that_no_role_needs_raise_those_at_launch() -> None:
     """Of 504, roles need 256, 96 and 32; the other 120 raise the last to 152, and the average to 168."""
     assert chosen_budgets([4, 4, 2], [300, 90, 30]) == [256, 96, 152]

@@ -5,6 +5,8 @@ after:    %s = multiply ..;  %o = multiply ..;  %x = read %s;  %y = read %o;  st
 
 Threads do not wait for a product before they compute operands of other multiplies, and have its registers for a
 shorter time. All accumulators are then in use at once, so that each needs columns of its own.
+
+Several accumulators that a loop returns are read one after the other, each where it is used first.
 """
 
 from __future__ import annotations
@@ -19,7 +21,7 @@ from tilec.dialect.tile_gpu.operations.placed import PlaceOp, PlaceScalesOp, Rea
 from tilec.dialect.tile_gpu.operations.shifted_rows import PlaceRowsOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
-from tilec.dialect.walk import operations_in, operations_inside, users_of
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
 from tilec.lowering.gpu.memory.shared_plan import tensor_columns
 from tilec.lowering.target import Target
 
@@ -32,6 +34,9 @@ _LOOP = "scf.for"
 def read_results_late(kernel: KernelOp, target: Target) -> None:
     """Moves reads in loops of a tile_gpu.kernel with placed tiles, in place."""
     operations = operations_inside(kernel)
+    for op in operations:
+        if op.name == _READ and _is_in_tensor_memory(op.operands[0]) and _is_returned(op.operands[0]):
+            _read_where_used(op)
     stores = [op for op in operations if op.name == _STORE and op.parent.name == _LOOP]
     if not stores or not 0 < _columns(operations) <= target.tensor_memory_columns:
         return
@@ -72,6 +77,21 @@ def _read_late(operations: Sequence[ir.Operation]) -> None:
     for op in (op for op in operations if op in stored and op.name == _READ):
         users = users_of(op.results[0])
         op.move_before(next(other for other in operations if other in users))
+
+
+def _is_returned(accumulator: ir.Value) -> bool:
+    owner = owner_of(accumulator)
+    return owner is not None and owner.name == _LOOP
+
+
+def _read_where_used(read: ir.Operation) -> None:
+    """Moves a read to its first use in its block, if that precedes loops and multiplies, which may need its columns."""
+    operations, users = operations_in(read.block), users_of(read.results[0])
+    for op in operations[operations.index(read) + 1 :]:
+        if op in users:
+            read.move_before(op)
+        if op in users or op.name in (_LOOP, *PLACED_MULTIPLIES):
+            return
 
 
 def _is_movable(op: ir.Operation) -> bool:

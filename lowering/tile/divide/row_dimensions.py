@@ -21,6 +21,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     STRUCTURES,
     YIELD,
     carried_with,
+    is_tile,
     left_by,
 )
 from tilec.lowering.tile.divide.slices import Dimensions, Divided, Slice, operand_dimensions
@@ -28,6 +29,8 @@ from tilec.lowering.tile.divide.slices import Dimensions, Divided, Slice, operan
 # The rows of a product that two units of 128 rows compute.
 DIVIDED_ROWS = 256
 LOAD, STORE = "cuda_tile.load_view_tko", "cuda_tile.store_view_tko"
+_POINTER_STORE = "cuda_tile.store_ptr_tko"
+_POINTER_ACCESSES = ("cuda_tile.load_ptr_tko", _POINTER_STORE)
 # Their halves are made where they are used, so other uses do not matter.
 _ANYWHERE = ("cuda_tile.constant", "cuda_tile.iota")
 # Of lhs, rhs, the accumulator and the scale factors, for the rows of the result.
@@ -40,7 +43,7 @@ class _NotDivisibleError(Exception):
 
 
 def row_operand_dimensions(op: ir.OpView, dimension: int) -> Dimensions | None:
-    """The dimensions of the operands (slices.py), for multiplies, reductions and scans too."""
+    """The dimensions of the operands (slices.py), for multiplies, reductions, scans and accesses by pointers too."""
     name, count = op.operation.name, len(op.operation.operands)
     if name in MULTIPLIES:
         divides = dimension == 0 and op.operation.results[0].type.rank == 2
@@ -49,6 +52,9 @@ def row_operand_dimensions(op: ir.OpView, dimension: int) -> Dimensions | None:
         return (dimension if dimension < op.dim else dimension + 1,) * count
     if name == "cuda_tile.scan":
         return None if dimension == op.dim else (dimension,) * count
+    if name in _POINTER_ACCESSES:
+        is_weak = op.memory_ordering_semantics == "weak"
+        return tuple(dimension if is_tile(value) else None for value in op.operation.operands) if is_weak else None
     return operand_dimensions(op, dimension)
 
 
@@ -104,10 +110,8 @@ def _of_maker(value: ir.Value, along: int) -> Iterator[Divided]:
         _check_access(op, value, along)
     else:
         dimensions = None if is_argument else row_operand_dimensions(op, along)
-        if dimensions is None:
-            raise _NotDivisibleError
-        yield from ((result, along) for result in op.operation.results)
-        yield from ((v, d) for v, d in zip(op.operation.operands, dimensions, strict=True) if d is not None)
+        yield from _divided_operands(op, dimensions)
+        yield from ((result, along) for result in op.operation.results if isinstance(result.type, TileType))
 
 
 def _of_users(value: ir.Value, along: int) -> Iterator[Divided]:
@@ -115,11 +119,19 @@ def _of_users(value: ir.Value, along: int) -> Iterator[Divided]:
         op, name = use.owner, use.owner.operation.name
         if name == STORE:
             _check_access(op, value, along)
+        elif name == _POINTER_STORE:
+            yield from _divided_operands(op, row_operand_dimensions(op, along))
         elif name in (CONTINUE, BREAK, YIELD, *STRUCTURES):
             structure = op if name in STRUCTURES else left_by(op)
             yield from ((each, along) for each in carried_with(structure, value))
         else:
             yield op.operation.results[0], _result_dimension(op, use.operand_number, along)
+
+
+def _divided_operands(op: ir.OpView, dimensions: Dimensions | None) -> Iterator[Divided]:
+    if dimensions is None:
+        raise _NotDivisibleError
+    yield from ((v, d) for v, d in zip(op.operation.operands, dimensions, strict=True) if d is not None)
 
 
 def _is_made_anywhere(value: ir.Value) -> bool:

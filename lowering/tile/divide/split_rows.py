@@ -137,13 +137,19 @@ class _Division:
         if op.operation.name == STORE:
             part = self._slice(op.tile, number).part(op.tile)
             return [store_part(op, view_of_parts(op.view, part.shape), part, self._halves[op.tile][number])]
-        along = self._rows.dimensions[op.operation.results[0]]
+        values = (*op.operation.results, *op.operation.operands)
+        along = next(self._rows.dimensions[value] for value in values if value in self._rows.dimensions)
         operands = [
             value if d is None else self._half_of(value, d, number)
             for value, d in zip(op.operation.operands, row_operand_dimensions(op, along) or (), strict=True)
         ]
-        types = [_half_type(result, along) for result in op.operation.results]
-        return list(_same_operation(op, operands, types).results)
+        made = op.operation.clone()
+        for index, operand in enumerate(operands):
+            made.operands[index] = operand
+        for result in made.results:
+            if isinstance(result.type, TileType):
+                result.set_type(_half_type(result, along))
+        return list(made.results)
 
     def _half_of(self, value: ir.Value, along: int, number: int) -> ir.Value:
         """A half of a divided value, or of a constant or an iota, of which it is made at the insertion point."""
@@ -236,13 +242,3 @@ class _Division:
 
 def _half_type(value: ir.Value, along: int) -> TileType:
     return TileType.get(Slice(along, 0, value.type.shape[along] // HALVES).part(value).shape, value.type.element)
-
-
-def _same_operation(op: ir.OpView, operands: Sequence[ir.Value], types: Sequence[ir.Type]) -> ir.Operation:
-    """The operation on other operands, with copies of its regions."""
-    made = build(op.operation.name, list(operands), list(types), attributes_without_segments(op))
-    if len(op.operation.regions):
-        copy = op.operation.clone()
-        move_regions(copy, made)
-        copy.erase()
-    return made

@@ -79,6 +79,28 @@ def carried_by_two_loops(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[
 
 
 @ct.kernel
+def by_pointers(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    """R = 2 * Q @ V[:width], the rows in reverse order; threads load the rows, and store all but the first."""
+    rows = ct.reshape(ct.arange(ROWS, dtype=ct.int32), (ROWS, 1))
+    columns = ct.reshape(ct.arange(width, dtype=ct.int32), (1, width))
+    total = ct.zeros((ROWS, width), ct.float32)
+    for _ in range(K.shape[0] // keys):
+        total = ct.mma(ct.gather(Q, (rows, columns)), ct.load(V, (0, 0), (width, width)), total)
+    ct.scatter(R, (ROWS - 1 - rows, columns), total, mask=rows > 0)
+    ct.store(R, (0, 0), ct.load(R, (0, 0), (ROWS, width)) * 2)
+
+
+@ct.kernel
+def mixed_by_pointers(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
+    """The store of the rows is visible to other blocks."""
+    rows = ct.reshape(ct.arange(ROWS, dtype=ct.int32), (ROWS, 1))
+    total = ct.mma(
+        ct.load(Q, (0, 0), (ROWS, width)), ct.load(V, (0, 0), (width, width)), ct.zeros((ROWS, width), ct.float32)
+    )
+    ct.atomic_xchg(R, (rows, 0), ct.max(total, 1, keepdims=True))
+
+
+@ct.kernel
 def mixed(Q, K, V, R, width: ct.Constant[int], keys: ct.Constant[int]):
     """Sums along the rows."""
     q = ct.load(Q, (0, 0), (ROWS, width))
@@ -146,12 +168,25 @@ def test_loops_in_a_row_carry_halves_and_the_order_of_stores(target: str) -> Non
     np.testing.assert_allclose(result(after, args, target, "simulate"), 64 * (q @ v[:64]), rtol=1e-5, atol=1e-2)
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_rows_that_threads_load_and_store(target: str) -> None:
+    args = arguments(by_pointers, ROWS, 64)
+    before, after = divided(by_pointers, args, target)
+    assert "tile<256x64xptr" in before and "tile<256x64xptr" not in after
+    q, v = (args[number].astype(np.float64) for number in (0, 2))
+    wanted = 2 * (q @ v)[::-1]
+    wanted[-1] = 2
+    np.testing.assert_array_equal(result(after, args, target, "interpret"), result(before, args, target, "interpret"))
+    np.testing.assert_allclose(result(after, args, target, "simulate"), wanted, rtol=1e-5, atol=1e-3)
+
+
 def test_operands_of_both_halves_are_loaded_once() -> None:
     _, after = divided(attention, arguments(attention, 256, 64), "sm_100a")
     assert after.count("-> tile<64x64xf16>, token") == 2 and after.count("-> tile<128x64xf16>, token") == 2
     assert after.count("= mmaf ") == 4
 
 
-def test_kernel_that_mixes_rows_is_left_alone() -> None:
-    _, after = divided(mixed, arguments(mixed, 256, 64), "sm_100a")
+@pytest.mark.parametrize("kernel", [mixed, mixed_by_pointers], ids=str)
+def test_kernel_that_mixes_rows_is_left_alone(kernel: Any) -> None:
+    _, after = divided(kernel, arguments(kernel, 256, 64), "sm_100a")
     assert "mmaf" in after and "tile<128x64xf32>" not in after

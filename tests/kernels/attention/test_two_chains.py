@@ -119,10 +119,10 @@ def expected(q: np.ndarray, k: np.ndarray, v: np.ndarray, scale: float, causal: 
     return weights / weights.sum(axis=1, keepdims=True) @ v
 
 
-def arguments(rows: int, count: int, width: int, causal: bool) -> tuple[object, ...]:
+def arguments(rows: int, count: int, width: int, causal: bool, keys: int = 128) -> tuple[object, ...]:
     random = np.random.default_rng(rows + count + width)
     q, k, v = (random.standard_normal((size, width), np.float32).astype(np.float16) for size in (rows, count, count))
-    return q, k, v, np.zeros((rows, width), np.float16), 0.125, width, 128, causal
+    return q, k, v, np.zeros((rows, width), np.float16), 0.125, width, keys, causal
 
 
 def compiled(args: tuple[object, ...], target: str, **hints: object) -> ct.Compiled:
@@ -144,6 +144,21 @@ def test_chains_have_the_results_of_numpy(rows: int, count: int, width: int, cau
             ct.run(made, (-(-rows // ROWS),), (*args[:3], out, *args[4:]), backend=backend, **settings)
             # The weights are rounded to f16, 11 bits.
             np.testing.assert_allclose(out, wanted, rtol=0.01, atol=0.005)
+
+
+@pytest.mark.parametrize(
+    ("width", "keys", "hints", "in_turn"),
+    [(64, 128, {}, True), (128, 64, {}, True), (64, 128, {"num_ctas": 1}, True), (32, 32, {}, False)],
+)
+def test_threads_that_multiply_compute_halves_in_turn(width: int, keys: int, hints: dict, in_turn: bool) -> None:
+    """By the model half of the sums in registers are faster, but not those of few columns."""
+    args = arguments(300, 300, width, True, keys)
+    made = compiled(args, "sm_90a", **hints)
+    is_whole = f"tile<{ROWS}x{keys}xf32>" in made.stage("tile-opt").text
+    assert is_whole == (not in_turn)
+    out = np.zeros_like(args[3])
+    ct.run(made, (2,), (*args[:3], out, *args[4:]), backend="simulate", seed=1)
+    np.testing.assert_allclose(out, expected(*args[:3], args[4], True), rtol=0.01, atol=0.005)
 
 
 def test_three_roles_of_four_warps_compute() -> None:
