@@ -95,9 +95,9 @@ def _run_passes(module: ir.Module, compiler: Compiler, remarks: list[Remark], ev
 
 def _with_facts(module: ir.Module, compiler: Compiler, evaluate: Evaluate) -> Candidate:
     """The candidate for a module with whole loops, or with parts of them."""
-    target, given, remarks = compiler.target, compiler.options, list[Remark]()
+    target = compiler.target
     (entry,) = operations_named(module, ("cuda_tile.entry",))
-    options = entry_options(entry, target, given)
+    options = entry_options(entry, target, compiler.options)
     run(module, WITH_PARTS_OF_LOOPS, evaluate=evaluate, verifies=False)
     with module.context:
         is_turned = exchange_sides(entry, target)
@@ -107,10 +107,7 @@ def _with_facts(module: ir.Module, compiler: Compiler, evaluate: Evaluate) -> Ca
         room = room_of(entry, target, options)
         in_turn = halves_in_turn(module, target, options) if room.shape.ctas == 1 else None
     best = _with_room(module, compiler, room, evaluate)
-    if in_turn is not None:
-        best = faster(_with_room(in_turn, compiler, room, evaluate), best, compiler)
-    remarks += best.remarks
-    return best.module
+    return best if in_turn is None else faster(_with_room(in_turn, compiler, room, evaluate), best, compiler)
 
 
 def _with_room(module: ir.Module, compiler: Compiler, room: ChainRoom, evaluate: Evaluate) -> Candidate:
