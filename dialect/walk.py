@@ -1,16 +1,17 @@
-"""Walks over nested operations, and the operations that define and use a value."""
+"""Walks over nested operations, and the operations that define and use a value.
+
+A compile reads the operations of a kernel hundreds of times, mostly as they were before (`kept_walks`).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator
 from typing import TypeVar
 
+from tilec.dialect.kept_walks import kept_block, kept_walk, view_of
 from tilec.dialect.mlir import ir
 
 Node = TypeVar("Node", bound=Hashable)
-
-# Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
-_ADVANCE = ir.WalkResult.ADVANCE
 
 
 def owner_of(value: ir.Value) -> ir.Operation | None:
@@ -27,7 +28,7 @@ def users_of(value: ir.Value) -> list[ir.Operation]:
 
 def operations_in(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block, without those inside of them."""
-    return [op.operation for op in block.operations]
+    return kept_block(block).operations()
 
 
 def terminator_of(block: ir.Block) -> ir.Operation:
@@ -39,25 +40,12 @@ def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
     """The operations directly inside the regions of an operation."""
     for region in op.operation.regions:
         for block in region.blocks:
-            yield from block.operations
+            yield from kept_block(block).views()
 
 
 def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:
     """All operations that are inside an operation at the call, each one before those inside of it."""
-    found: list[ir.OpView] = []
-    _collect(op.operation, found)
-    return iter(found)
-
-
-def _collect(operation: ir.Operation, found: list[ir.OpView]) -> None:
-    # Modules nest at most 512 regions deep, and a generator takes a third more time.
-    for region in operation.regions:
-        for block in region.blocks:
-            for inner in block.operations:
-                found.append(inner)
-                below = inner.operation
-                if below.regions:
-                    _collect(below, found)
+    return iter(kept_walk(op.operation).views(1))
 
 
 def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
@@ -66,16 +54,7 @@ def operations_inside(op: ir.OpView | ir.Operation) -> list[ir.Operation]:
     # Most operations are leaves, for which a walk takes several times as long.
     if not outer.regions:
         return []
-    found: list[ir.Operation] = []
-    append = found.append
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        append(operation)
-        return _ADVANCE
-
-    outer.walk(visit, ir.WalkOrder.PRE_ORDER)
-    del found[0]
-    return found
+    return kept_walk(outer).operations(1)
 
 
 def with_inner(op: ir.Operation) -> list[ir.Operation]:
@@ -91,10 +70,9 @@ def used_by(operations: Iterable[ir.Operation]) -> set[ir.Value]:
 def operations_of(block: ir.Block) -> list[ir.Operation]:
     """The operations of a block and those inside them, each one before those inside of it."""
     found: list[ir.Operation] = []
-    for op in block.operations:
-        found.append(op.operation)
-        if op.operation.regions:
-            found += operations_inside(op)
+    for op in operations_in(block):
+        found.append(op)
+        found += operations_inside(op)
     return found
 
 
@@ -118,16 +96,10 @@ def operations_named(
     module: ir.Module, names: Collection[str] | Callable[[ir.Operation], bool], innermost_first: bool = False
 ) -> list[ir.OpView]:
     """The operations of a module with one of these full names, or for which a predicate holds, in program order."""
-    found: list[ir.OpView] = []
-    matches = names if callable(names) else None
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        if operation.name in names if matches is None else matches(operation):  # type: ignore[operator]
-            found.append(operation.opview)
-        return _ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.POST_ORDER if innermost_first else ir.WalkOrder.PRE_ORDER)
-    return found
+    walk = kept_walk(module.operation, innermost_first)
+    if callable(names):
+        return [view_of(operation) for operation in walk.operations() if names(operation)]
+    return walk.views_named(names)
 
 
 def is_within(value: ir.Value, op: ir.OpView) -> bool:
