@@ -27,7 +27,7 @@ _CHANGES = (
 # Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
 _ADVANCE, _INNERMOST_FIRST, _OUTERMOST_FIRST = ir.WalkResult.ADVANCE, ir.WalkOrder.POST_ORDER, ir.WalkOrder.PRE_ORDER
 _AT_ADDRESS = ir.Operation._CAPICreate
-_NEW_VIEW = ir.OpView.__init__
+_NEW_VIEW, _INITIALIZE_VIEW = ir.OpView.__new__, ir.OpView.__init__
 
 
 class _Listed:
@@ -131,8 +131,8 @@ def _view(operation: ir.Operation, name: str) -> ir.OpView:
         view = operation.opview
         _CLASSES[name] = type(view)
         return view
-    view = found.__new__(found)
-    _NEW_VIEW(view, operation)
+    view: ir.OpView = _NEW_VIEW(found)
+    _INITIALIZE_VIEW(view, operation)
     return view
 
 

@@ -31,6 +31,12 @@ def operations_in(block: ir.Block) -> list[ir.Operation]:
     return kept_block(block).operations()
 
 
+def views_in(block: ir.Block, names: Collection[str] | None = None) -> list[ir.OpView]:
+    """The operations of a block, or those with one of these full names, as objects of their classes."""
+    listed = kept_block(block)
+    return listed.views() if names is None else listed.views_named(names)
+
+
 def terminator_of(block: ir.Block) -> ir.Operation:
     """The last operation of a block."""
     return block.operations[len(block.operations) - 1].operation
@@ -40,7 +46,7 @@ def inner_operations(op: ir.OpView) -> Iterator[ir.OpView]:
     """The operations directly inside the regions of an operation."""
     for region in op.operation.regions:
         for block in region.blocks:
-            yield from kept_block(block).views()
+            yield from views_in(block)
 
 
 def operations_below(op: ir.OpView) -> Iterator[ir.OpView]:

@@ -1,4 +1,4 @@
-"""Walks over operations are kept in a compile, but not beyond a change of the operations, and share no Python object."""
+"""Walks are kept in a compile, but not beyond a change of the operations, and readers share no Python object."""
 
 from pathlib import Path
 

@@ -10,7 +10,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
 from tilec.dialect.tile_gpu.schedule import schedule_problem
 from tilec.dialect.tile_gpu.sets import Integer32
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, views_in
 
 # CUDA programming guide, "Thread Block Clusters": every device runs clusters of up to eight CTAs.
 CLUSTERS = (1, 2, 4, 8)
@@ -46,12 +46,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     @property
     def roles(self) -> "RolesOp | None":
         """The operation with the roles of the kernel; None without roles."""
-        operations = self.body.blocks[0].operations
-        # The kernels of the passes end with it and the terminator: an index costs less than all operations in front.
-        last = operations[len(operations) - 2] if len(operations) > 1 else None
-        if isinstance(last, RolesOp):
-            return last
-        return next((op for op in operations if op.operation.name == RolesOp.OPERATION_NAME), None)
+        return next(iter(views_in(self.body.blocks[0], (RolesOp.OPERATION_NAME,))), None)
 
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:
