@@ -12,7 +12,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import CONTROL_FLOW, ID, id_of, set_id
 from tilec.lowering.upstream_passes import run_upstream
 
-# Each region has one block, so that there is nothing to simplify but dead operations, which canonicalize removes anyway.
+# Each region has one block: there is nothing to simplify but dead operations, which the patterns remove anyway.
 _CANONICALIZE = "canonicalize{region-simplify=disabled}"
 _PIPELINE = f"{_CANONICALIZE},cse,loop-invariant-code-motion,{_CANONICALIZE}"
 _ADVANCE = ir.WalkResult.ADVANCE

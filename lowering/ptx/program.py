@@ -9,6 +9,7 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tilec.dialect.arrays import integers_of, texts_of
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
@@ -98,7 +99,7 @@ class _Reader:
             template = format_string(attributes["text"].value)
         except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
-        tied = tuple(attributes["tied"]) if "tied" in attributes else ()
+        tied = integers_of(attributes["tied"]) if "tied" in attributes else ()
         return Instruction(template, results, operands, tied, operation.location)
 
     def branch(self, operation: ir.Operation) -> Branch:
@@ -108,7 +109,7 @@ class _Reader:
         first = len(targets[0].arguments) if targets else 0
         arguments = [operands[:first], operands[first:]][: len(targets)]
         attributes = operation.attributes
-        labels = [label.value for label in attributes[LABELS]] if LABELS in attributes else []
+        labels = list(texts_of(attributes[LABELS])) if LABELS in attributes else []
         return Branch(
             condition,
             [self.block_numbers[target] for target in targets],

@@ -1,5 +1,6 @@
 """Kernels, roles and the position of a tile block in the grid."""
 
+from tilec.dialect.arrays import texts_of
 from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, Text
 from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
@@ -151,7 +152,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
     @property
     def bodies(self) -> dict[str, ir.Region]:
         """The region of each role by its name."""
-        return {name.value: region for name, region in zip(self.names, self.regions, strict=False)}
+        return dict(zip(texts_of(self.names), self.regions, strict=False))
 
     def check(self) -> str | None:
         names = [name.value if isinstance(name, ir.StringAttr) else str(name) for name in self.names]
