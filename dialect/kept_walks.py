@@ -27,18 +27,21 @@ _CHANGES = (
 # Looked up once: MLIR's enumerations take as long for it as for the visit of an operation.
 _ADVANCE, _INNERMOST_FIRST, _OUTERMOST_FIRST = ir.WalkResult.ADVANCE, ir.WalkOrder.POST_ORDER, ir.WalkOrder.PRE_ORDER
 _AT_ADDRESS = ir.Operation._CAPICreate
+# Creates an operation in a module that nothing walks while it is made: what is kept of others stays.
+create_in_new_module = ir.Operation.create
 _NEW_VIEW, _INITIALIZE_VIEW = ir.OpView.__new__, ir.OpView.__init__
 
 
 class _Listed:
     """A list of operations, as addresses, and their names as far as they have been asked for."""
 
-    __slots__ = ("_addresses", "_fresh", "_names")
+    __slots__ = ("_addresses", "_fresh", "_fresh_views", "_names")
 
-    def __init__(self, operations: list[ir.Operation]) -> None:
+    def __init__(self, operations: list[ir.Operation], views: list[ir.OpView] | None = None) -> None:
         self._addresses = [operation._CAPIPtr for operation in operations]
-        # The first reader gets the operations of the walk.
+        # The first reader gets the operations of the walk, or their views.
         self._fresh: list[ir.Operation] | None = operations
+        self._fresh_views = views
         self._names: list[str] | None = None
 
     def operations(self, first: int = 0) -> list[ir.Operation]:
@@ -57,6 +60,9 @@ class _Listed:
 
     def views(self, first: int = 0) -> list[ir.OpView]:
         """The operations from number `first` on, as objects of their classes."""
+        if self._fresh is not None and self._fresh_views is not None:
+            self._fresh = None
+            return self._fresh_views[first:]
         names = self.named()[first:]
         return [_view(operation, name) for operation, name in zip(self.operations(first), names, strict=True)]
 
@@ -101,7 +107,8 @@ def kept_block(block: ir.Block) -> _Listed:
     """The operations of a block, without those inside of them."""
     found = _kept.get(block)
     if found is None:
-        found = _Listed([op.operation for op in block.operations])
+        views = list(block.operations)
+        found = _Listed([view.operation for view in views], views)
         if _users:
             _kept[block] = found
     return found
