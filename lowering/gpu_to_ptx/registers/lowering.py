@@ -281,9 +281,9 @@ class Lowering:
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The result of make(), called once per key and block."""
-        if key not in self._cached:
-            self._cached[key] = make()
-        made: Made = self._cached[key]
+        made: Made | None = self._cached.get(key)
+        if made is None:
+            made = self._cached[key] = make()
         return made
 
     def _constant(self, register: str, text: str) -> ir.Value:
