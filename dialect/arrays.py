@@ -9,7 +9,7 @@ from tilec.dialect.mlir import ir
 @cached
 def integers_of(array: ir.Attribute) -> tuple[int, ...]:
     """The elements of a dense array, by index: bindings end an iteration with an exception of C++, for 20,000 steps."""
-    return tuple([array[number] for number in range(len(array))])  # type: ignore[index, arg-type]
+    return tuple([array[number] for number in range(len(array))])
 
 
 @cached

@@ -135,9 +135,7 @@ def view_of(operation: ir.Operation) -> ir.OpView:
 def _view(operation: ir.Operation, name: str) -> ir.OpView:
     found = _CLASSES.get(name)
     if found is None:
-        view = operation.opview
-        _CLASSES[name] = type(view)
-        return view
+        found = _CLASSES[name] = type(operation.opview)
     view: ir.OpView = _NEW_VIEW(found)
     _INITIALIZE_VIEW(view, operation)
     return view

@@ -143,7 +143,7 @@ class _Machine:
                     if times[number] > now:
                         now = times[number]
                     taken[wait] = number + 1
-                else:
+                elif isinstance(action, Signal):
                     time = now
                     if action.after_multiplies and multiplied[-1] > now:
                         time = multiplied[-1]

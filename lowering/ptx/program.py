@@ -15,7 +15,6 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import format_string
-from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError
 
 _LOGIC = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
@@ -74,7 +73,8 @@ class _Reader:
 
     def read(self) -> Program:
         # Blocks may precede their dominators, so all values are numbered first.
-        listed = [operations_in(block) for block in self.region_blocks]
+        # Not operations_in(), which keeps what only this reads.
+        listed = [[op.operation for op in block.operations] for block in self.region_blocks]
         blocks = [Block(self.define(block.arguments)) for block in self.region_blocks]
         results = [[self.define(operation.results) for operation in operations] for operations in listed]
         for block, operations, defined in zip(blocks, listed, results, strict=True):

@@ -25,7 +25,8 @@ def _outermost(node: ast.AST, kinds: type[ast.AST] | tuple[type[ast.AST], ...]) 
         if isinstance(node, kinds):
             yield node
             continue
-        for field in _branches(type(node)):
+        kind: Any = type(node)
+        for field in _branches(kind):
             value = getattr(node, field, None)
             if type(value) is list:
                 pending += [item for item in value if isinstance(item, ast.AST)]
@@ -34,7 +35,7 @@ def _outermost(node: ast.AST, kinds: type[ast.AST] | tuple[type[ast.AST], ...]) 
 
 
 @cache
-def _branches(kind: type[ast.AST]) -> tuple[str, ...]:
+def _branches(kind: Any) -> tuple[str, ...]:
     """The fields of a class of nodes in which there may be names or statements."""
     return () if kind is ast.Constant else tuple(field for field in kind._fields if field not in _LEAVES)
 
