@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from tilec.dialect.arrays import integers_of
+from tilec.dialect.cache import integers_of
 from tilec.dialect.constraints import Constraint, DenseArray, Unconstrained
 from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir

@@ -25,7 +25,7 @@ from enum import Enum
 from itertools import groupby
 from typing import Any, get_args, get_origin
 
-from tilec.dialect.arrays import integers_of
+from tilec.dialect.cache import integers_of
 from tilec.dialect.constraints import Constraint, Unconstrained
 from tilec.dialect.mlir import ir
 

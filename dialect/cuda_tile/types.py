@@ -7,8 +7,7 @@ IRDL would refuse a type of generic text without a message.
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.arrays import integers_of
-from tilec.dialect.cache import cached
+from tilec.dialect.cache import cached, integers_of
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword_or_unit, number
 from tilec.dialect.cuda_tile.element import DYNAMIC, ELEMENT_BITS, NUMBERS, spell_extent
 from tilec.dialect.cuda_tile.namespace import CudaTile

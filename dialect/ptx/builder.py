@@ -6,10 +6,10 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.kept_walks import create_in_new_module
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
 from tilec.dialect.ptx.segments import segments
+from tilec.dialect.walk import create_in_new_module
 
 # The attribute with the labels of a branch's targets in the text.
 LABELS = "ptx.labels"

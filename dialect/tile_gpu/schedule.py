@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
-from tilec.dialect.arrays import integers_of
+from tilec.dialect.cache import integers_of
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROUNDS, SCHEDULE
 from tilec.dialect.tile_gpu.ids import NamedOperations

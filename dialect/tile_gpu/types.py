@@ -3,8 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from tilec.dialect.arrays import integers_of
-from tilec.dialect.cache import cached
+from tilec.dialect.cache import cached, integers_of
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword
 from tilec.dialect.mlir import ir
 from tilec.dialect.parameterless import parameterless

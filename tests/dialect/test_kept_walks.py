@@ -5,9 +5,9 @@ from pathlib import Path
 import pytest
 
 import tilec
-from tilec.dialect import kept_walks, walk
-from tilec.dialect.kept_walks import kept_walk, view_of, walked, walks_are_kept
+from tilec.dialect import walk
 from tilec.dialect.mlir import context, ir
+from tilec.dialect.walk import kept_walk, view_of, walked, walks_are_kept
 from tilec.lowering.upstream_passes import run_upstream
 
 # Golden kernels.
@@ -115,7 +115,7 @@ def test_no_walk_is_kept_outside(module):
     assert kept_walk(module.operation) is not kept_walk(module.operation)
     with walks_are_kept():
         kept_walk(module.operation)
-    assert not kept_walks._kept
+    assert not walk._kept
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
@@ -130,11 +130,11 @@ def test_kept_walks_of_a_compile_equal_new_ones(monkeypatch, target):
             if found is not None:
                 used.append(key)
                 new = [op.operation for op in key.operations] if isinstance(key, ir.Block) else walked(*key)
-                assert found._addresses and [kept_walks._AT_ADDRESS(each) for each in found._addresses] == new
+                assert found._addresses and [walk._AT_ADDRESS(each) for each in found._addresses] == new
                 assert found.named() == [op.name for op in new]
             return found
 
-    monkeypatch.setattr(kept_walks, "_kept", Compared())
+    monkeypatch.setattr(walk, "_kept", Compared())
     for name, signature in SIGNATURES.items():
         tilec.compile(f"{KERNELS}:{name}", signature=signature, target=target, stop="ptx")
     assert len(used) > 50

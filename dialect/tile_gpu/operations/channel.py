@@ -2,8 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from tilec.dialect.arrays import texts_of
 from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
+from tilec.dialect.cache import texts_of
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch

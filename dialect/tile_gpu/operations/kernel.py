@@ -1,7 +1,7 @@
 """Kernels, roles and the position of a tile block in the grid."""
 
-from tilec.dialect.arrays import texts_of
 from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, Text
+from tilec.dialect.cache import texts_of
 from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.ids import NamedOperations, id_problem

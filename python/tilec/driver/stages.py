@@ -12,7 +12,7 @@ from typing import Any
 from tilec import options
 from tilec.compile_options import CompileOptions
 from tilec.diagnostics.user_traceback import public
-from tilec.dialect.kept_walks import walks_are_kept
+from tilec.dialect.walk import walks_are_kept
 from tilec.driver.compile_result import StageResult
 from tilec.driver.compiled import Compiled
 from tilec.driver.dump import Dump
