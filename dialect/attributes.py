@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from tilec.dialect.cache import integers_of
 from tilec.dialect.constraints import Constraint, DenseArray, Unconstrained
 from tilec.dialect.fields import AttributeField, AttributeKind
 from tilec.dialect.mlir import ir
@@ -62,7 +63,9 @@ Int64 = _integer(AttributeKind.INTEGER_64)
 
 def _dense(stored: type[ir.Attribute], kind: AttributeKind) -> AttributeField:
     problem = _is(stored, kind.value)
-    return AttributeField(lambda value: stored.get(list(value)), list, problem, kind, DenseArray)
+    return AttributeField(
+        lambda value: stored.get(list(value)), lambda array: list(integers_of(array)), problem, kind, DenseArray
+    )
 
 
 # Fields whose value in Python is the attribute itself.

@@ -7,7 +7,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, TypeAlias
 
 from tilec.dialect.cache import table
-from tilec.dialect.fields import ONE, ValueField
+from tilec.dialect.fields import MIXED, ONE, ValueField
 from tilec.dialect.mlir import ir
 from tilec.dialect.operation import OPERATIONS
 
@@ -84,6 +84,8 @@ def group_lengths(
     fields: tuple[ValueField, ...], sizes: Sequence[int], values: Sequence[ir.Value | ir.Type]
 ) -> tuple[int | tuple[int, ...], ...]:
     """The lengths of each group of values or result types, as `segment_attribute` takes them."""
+    if all(field.arity != MIXED for field in fields):
+        return tuple(sizes)
     types = [value.type if isinstance(value, ir.Value) else value for value in values]
     ends = accumulate(sizes)
     return tuple(field.lengths(types[end - size : end]) for field, size, end in zip(fields, sizes, ends, strict=True))
@@ -105,9 +107,10 @@ def segment_attribute(
 ) -> ir.Attribute:
     """The segment attribute for group lengths; raises ValueError for a mixed group of too many runs."""
     key = (name, fields[0].kind, lengths, ir.Context.current)
-    if key not in _SEGMENTS:
-        _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, lengths, name))
-    return _SEGMENTS[key]
+    found = _SEGMENTS.get(key)
+    if found is None:
+        found = _SEGMENTS[key] = ir.DenseI32ArrayAttr.get(_segment_sizes(fields, lengths, name))
+    return found
 
 
 def _segment_sizes(fields: tuple[ValueField, ...], lengths: tuple[int | tuple[int, ...], ...], name: str) -> list[int]:

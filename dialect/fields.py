@@ -25,6 +25,7 @@ from enum import Enum
 from itertools import groupby
 from typing import Any, get_args, get_origin
 
+from tilec.dialect.cache import integers_of
 from tilec.dialect.constraints import Constraint, Unconstrained
 from tilec.dialect.mlir import ir
 
@@ -201,7 +202,7 @@ def group_sizes(fields: tuple[ValueField, ...], segments: ir.Attribute | None) -
     """The number of values of each field by the segment attribute, or None if the attribute does not fit the fields."""
     if segments is None:
         return [1] * len(fields) if all(field.arity == ONE for field in fields) else None
-    stored = list(segments) if isinstance(segments, ir.DenseI32ArrayAttr) else []
+    stored = integers_of(segments) if isinstance(segments, ir.DenseI32ArrayAttr) else ()
     if len(stored) != sum(field.width for field in fields) or min(stored, default=0) < 0:
         return None
     sizes, at = [], 0

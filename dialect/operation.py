@@ -338,9 +338,14 @@ def _value_accessor(cls: type[Operation], field: ValueField) -> property:
     if sum(f.arity != ONE for f in fields) == 1:
         return property(accessor_by_count)
 
+    segments, slices = f"{kind}SegmentSizes", table()
+
     def accessor(op: ir.OpView) -> Any:
-        values = op.operation.operands if kind == "operand" else op.operation.results
-        group = group_slices(cls, kind, _segments(op, kind))[name]  # type: ignore[index]
+        values = op.operands if kind == "operand" else op.results
+        stored = op.attributes.get(segments)
+        group = slices.get(stored)
+        if group is None:
+            group = slices[stored] = group_slices(cls, kind, stored)[name]  # type: ignore[index]
         if many:
             return [values[at] for at in range(group.start, group.stop)]
         return values[group.start] if group.stop > group.start else None

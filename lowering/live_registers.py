@@ -118,9 +118,10 @@ class _Walk:
             self.peak = RegisterPeak(total, max(registers for _, registers in values), op, tuple(values))
 
     def _registers_of(self, value: ir.Value) -> int:
-        if value not in self._registers:
-            self._registers[value] = self._rules.registers(value)
-        return self._registers[value]
+        found = self._registers.get(value)
+        if found is None:
+            found = self._registers[value] = self._rules.registers(value)
+        return found
 
     def _used_inside(self, op: ir.Operation) -> set[ir.Value]:
         """The values that the regions of an operation use and do not define."""
@@ -135,9 +136,10 @@ class _Walk:
 
     def _read_by(self, op: ir.Operation) -> list[ir.Value]:
         """The values with registers from which the operands of an operation come."""
-        if op not in self._read:
-            self._read[op] = [each for value in self._rules.operands(op) for each in self._held(value)]
-        return self._read[op]
+        found = self._read.get(op)
+        if found is None:
+            found = self._read[op] = [each for value in self._rules.operands(op) for each in self._held(value)]
+        return found
 
     def _held(self, value: ir.Value) -> frozenset[ir.Value]:
         """The values with registers from which a value comes."""

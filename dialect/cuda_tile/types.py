@@ -7,7 +7,7 @@ IRDL would refuse a type of generic text without a message.
 from collections.abc import Sequence
 from typing import Any
 
-from tilec.dialect.cache import cached
+from tilec.dialect.cache import cached, integers_of
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword_or_unit, number
 from tilec.dialect.cuda_tile.element import DYNAMIC, ELEMENT_BITS, NUMBERS, spell_extent
 from tilec.dialect.cuda_tile.namespace import CudaTile
@@ -111,7 +111,7 @@ def _tile(shape: tuple[int, ...], element: ir.Type) -> TileType:
 @cached
 def _tile_facts(tile: TileType) -> tuple[tuple[int, ...], ir.Type]:
     extents, element = tile.params
-    return tuple(ir.DenseI64ArrayAttr(extents)), _type(element)
+    return integers_of(ir.DenseI64ArrayAttr(extents)), _type(element)
 
 
 class TensorViewType(CudaTile.Type, name="tensor_view"):
@@ -160,7 +160,12 @@ def _tensor_view(
 @cached
 def _tensor_view_facts(view: TensorViewType) -> tuple[Any, ...]:
     extents, element, steps, kind = view.params
-    return _plain(ir.DenseI64ArrayAttr(extents)), _type(element), _plain(ir.DenseI64ArrayAttr(steps)), _text(kind)
+    return (
+        _plain(integers_of(ir.DenseI64ArrayAttr(extents))),
+        _type(element),
+        _plain(integers_of(ir.DenseI64ArrayAttr(steps))),
+        _text(kind),
+    )
 
 
 class _TileView(CudaTile.Type):
@@ -279,7 +284,7 @@ def _view_facts(view: ir.Type) -> dict[str, Any]:
 
 
 def _plain_integers(parameter: ir.Attribute) -> tuple[int, ...]:
-    return tuple(ir.DenseI32ArrayAttr(parameter))
+    return integers_of(ir.DenseI32ArrayAttr(parameter))
 
 
 _VIEW_PARAMETERS: dict[str, list[tuple[str, Any]]] = {

@@ -9,6 +9,7 @@ from typing import Any
 from tilec.dialect.mlir import context, ir
 from tilec.dialect.ptx.instruction import MAXIMUM_OPERANDS, MAXIMUM_RESULTS
 from tilec.dialect.ptx.segments import segments
+from tilec.dialect.walk import create_in_new_module
 
 # The attribute with the labels of a branch's targets in the text.
 LABELS = "ptx.labels"
@@ -88,7 +89,7 @@ class PtxBuilder:
 
     def branch(self, target: ir.Block, *operands: ir.Value, loc: ir.Location | None = None) -> None:
         """Branches to a block with values for its arguments."""
-        ir.Operation.create(
+        create_in_new_module(
             "cf.br",
             operands=list(operands),
             attributes=self._branch_attributes((target,)),
@@ -114,7 +115,7 @@ class PtxBuilder:
         attributes["operandSegmentSizes"] = ir.DenseI32ArrayAttr.get(sizes, self.entry.context)
         if uniform:
             attributes[UNIFORM] = ir.UnitAttr.get(self.entry.context)
-        ir.Operation.create(
+        create_in_new_module(
             "cf.cond_br",
             operands=[condition, *then_operands, *otherwise_operands],
             attributes=attributes,
@@ -125,7 +126,7 @@ class PtxBuilder:
 
     def leave(self, loc: ir.Location | None = None) -> None:
         """Ends the kernel for the thread (`ptx.return`)."""
-        ir.Operation.create("ptx.return", loc=loc or self.location, ip=self._point)
+        create_in_new_module("ptx.return", loc=loc or self.location, ip=self._point)
 
     def _instruction(
         self,
@@ -144,7 +145,7 @@ class PtxBuilder:
             name = names[len(types)][len(operands)]
         else:
             name, attributes = names[-1][0], {**attributes, **segments(types, operands, self.entry.context)}
-        made = ir.Operation.create(name, types, operands, attributes, loc=loc or self.location, ip=self._point)
+        made = create_in_new_module(name, types, operands, attributes, loc=loc or self.location, ip=self._point)
         if single:
             return made.result
         return tuple(made.results) if types else None

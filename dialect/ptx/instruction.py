@@ -36,7 +36,8 @@ def _verify(op: ir.OpView) -> bool:
 
 
 def _define(name: str, fields: dict[str, Constraint], pure: bool) -> None:
-    body = {"__annotations__": {**fields, "text": ir.StringAttr}, "verify_invariants": staticmethod(_verify)}
+    annotations = {**fields, "text": ir.StringAttr}
+    body = {"__annotations__": annotations, "verify_invariants": staticmethod(_verify), "is_generic": True}
     traits = [ext.Pure] if pure else []
     types.new_class(name, (Ptx.Operation,), {"name": name, "traits": traits}, lambda namespace: namespace.update(body))
 

@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import NamedTuple, TypeAlias
 
+from tilec.dialect.cache import integers_of
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROUNDS, SCHEDULE
 from tilec.dialect.tile_gpu.ids import NamedOperations
@@ -31,7 +32,7 @@ class Position(NamedTuple):
 def position_of(op: ir.Operation) -> Position | None:
     """The position of an operation in the schedule of the loop around it; None without a schedule."""
     found = op.attributes.get(SCHEDULE)
-    return None if found is None else Position(*found)
+    return None if found is None else Position(*integers_of(found))
 
 
 def rounds_of(loop: ir.Operation) -> int:

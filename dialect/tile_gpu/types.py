@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from tilec.dialect.cache import cached
+from tilec.dialect.cache import cached, integers_of
 from tilec.dialect.constraints import DenseArray, Unconstrained, keyword
 from tilec.dialect.mlir import ir
 from tilec.dialect.parameterless import parameterless
@@ -88,7 +88,12 @@ def _buffer(shape: tuple[int, ...], element: ir.Type, memory: str, layout: str) 
 def _buffer_facts(buffer: BufferType) -> tuple[tuple[int, ...], ir.Type, str, str]:
     extents, element, memory, layout = buffer.params
     texts = ir.StringAttr(memory).value, ir.StringAttr(layout).value
-    return tuple(ir.DenseI64ArrayAttr(extents)), ir.TypeAttr(element).value, *texts
+    return integers_of(ir.DenseI64ArrayAttr(extents)), ir.TypeAttr(element).value, *texts
+
+
+@cached
+def _channel_buffers(channel: ir.Type) -> tuple[BufferType, ...]:
+    return tuple([ir.TypeAttr(entry).value for entry in ir.ArrayAttr(channel.params[0])])
 
 
 class ChannelType(TileGpu.Type, name="channel"):
@@ -102,7 +107,7 @@ class ChannelType(TileGpu.Type, name="channel"):
         made = buffers[0].context if buffers else None
         return super().get(ir.ArrayAttr.get([ir.TypeAttr.get(buffer) for buffer in buffers], made), context=made)
 
-    buffers = property(lambda self: [ir.TypeAttr(entry).value for entry in ir.ArrayAttr(self.params[0])])
+    buffers = property(lambda self: list(_channel_buffers(self)))
 
     def spelled(self) -> str:
         return f"channel<[{', '.join(buffer.spelled() for buffer in self.buffers)}]>"

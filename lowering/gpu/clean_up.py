@@ -10,16 +10,21 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import CONTROL_FLOW, ID, id_of, set_id
+from tilec.dialect.walk import operations_named
 from tilec.lowering.upstream_passes import run_upstream
 
-_PIPELINE = "canonicalize,cse,loop-invariant-code-motion,canonicalize"
+# Each region has one block: there is nothing to simplify but dead operations, which the patterns remove anyway.
+_CANONICALIZE = "canonicalize{region-simplify=disabled}"
+_PIPELINE = f"{_CANONICALIZE},cse,loop-invariant-code-motion,{_CANONICALIZE}"
 _ADVANCE = ir.WalkResult.ADVANCE
 
 
 def clean_up(module: ir.Module) -> None:
     """Changes a valid module in place; on an invalid one, upstream's passes may abort the process."""
     carried = _CarriedIds()
-    module.operation.walk(carried.move_to_location, ir.WalkOrder.PRE_ORDER)
+    for kernel in module.body.operations:
+        for op in operations_named(kernel, CONTROL_FLOW):
+            carried.move_to_location(op.operation)
     run_upstream(_PIPELINE, module)
     if carried.origins:
         module.operation.walk(carried.restore, ir.WalkOrder.PRE_ORDER)
@@ -31,13 +36,12 @@ class _CarriedIds:
 
     origins: dict[ir.Attribute, tuple[int, ir.Location]] = field(default_factory=dict)
 
-    def move_to_location(self, op: ir.Operation) -> ir.WalkResult:
-        if op.name in CONTROL_FLOW and (id := id_of(op)) is not None:
+    def move_to_location(self, op: ir.Operation) -> None:
+        if (id := id_of(op)) is not None:
             location = op.location
             op.location = ir.Location.fused([location], metadata=op.attributes[ID])
             self.origins[op.location.attr] = id, location
             del op.attributes[ID]
-        return _ADVANCE
 
     def restore(self, op: ir.Operation) -> ir.WalkResult:
         location = op.location

@@ -115,22 +115,27 @@ class _Machine:
         """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
         now = 0.0
         numbers: dict[Wait, int] = {}
-        # Looked up once: the cycles of work, the times of the slots of a wait or a signal, and the number of a wait.
+        # Looked up once: the cycles of work, the times of the slots of a wait or a signal, the number of a wait, and
+        # whether a signal is one of several consumers.
         steps = [
             (
                 each.cycles if isinstance(each, Busy) else None,
-                self.times[each.channel, each.side] if isinstance(each, _ON_SLOTS) else [],
+                self.times[each.channel, each.side] if isinstance(each, _ON_SLOTS) else None,
                 numbers.setdefault(each, len(numbers)) if isinstance(each, Wait) else None,
+                isinstance(each, Signal) and each.side is Side.EMPTY and len(self.released[each.channel]) > 1,
                 each,
             )
             for each in actions
         ]
         taken = [self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers]
         loaded: dict[str, float] = {}
+        multiplied, barrier_cycles = self.multiplied, self.barrier_cycles
         for _ in range(self.iterations):
-            for cycles, times, wait, action in steps:
+            for cycles, times, wait, is_release, action in steps:
                 if cycles is not None:
                     now += cycles
+                elif times is None:
+                    now = self._execute(action, now, loaded)
                 elif wait is not None:
                     number = taken[wait]
                     while len(times) <= number:
@@ -140,17 +145,15 @@ class _Machine:
                     taken[wait] = number + 1
                 elif isinstance(action, Signal):
                     time = now
-                    if action.after_multiplies and self.multiplied[-1] > now:
-                        time = self.multiplied[-1]
+                    if action.after_multiplies and multiplied[-1] > now:
+                        time = multiplied[-1]
                     if loaded and action.side is Side.FULL:
                         time = max(time, loaded.pop(action.channel, 0.0))
                     self.signals += 1
-                    if action.side is Side.EMPTY and len(self.released[action.channel]) > 1:
-                        self._release(action, time + self.barrier_cycles)
+                    if is_release:
+                        self._release(action, time + barrier_cycles)
                     else:
-                        times.append(time + self.barrier_cycles)
-                else:
-                    now = self._execute(action, now, loaded)
+                        times.append(time + barrier_cycles)
             yield now
 
     def _release(self, action: Signal, time: float) -> None:

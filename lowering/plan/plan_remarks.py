@@ -62,8 +62,8 @@ def plan_remarks(
                 message = f"the {scale.layout.subject} of the {side} operand go through registers: {scale.refusal}"
                 yield Remark("tma", message, location, Loss("operand", (load_location(scale.value),)))
     for op in operations_below(entry):
-        reason, location = access_reason(op, plan, use_tma, target), source_location(op.operation.location)
-        if reason is not None and location not in explained:
+        reason = access_reason(op, plan, use_tma, target)
+        if reason is not None and (location := source_location(op.operation.location)) not in explained:
             yield Remark("tma", reason, location, Loss("access"))
 
 

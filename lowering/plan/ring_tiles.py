@@ -13,7 +13,7 @@ from math import prod
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below, operations_named, reached
+from tilec.dialect.walk import operations_named, reached
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, refusal_of_operand
 from tilec.lowering.plan.matrix.row_loads import slot_bytes, tma_row_map, waiting_reason, widened_row
 from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
@@ -205,7 +205,7 @@ def _is_loaded(value: ir.Value) -> bool:
 
 def _staged_bytes(entry: ir.OpView) -> Iterator[int]:
     """The bytes of the tiles that TMA may store in each iteration of a loop; others have the memory of rings."""
-    for op in operations_below(entry):
-        if op.operation.name in BULK_ORDERS and in_loop(op):
+    for op in operations_named(entry, BULK_ORDERS):
+        if in_loop(op):
             type = op.view.type
             yield min(STAGING_LIMIT_BYTES, prod(type.tile_shape) * element_bytes(type.element))

@@ -57,10 +57,14 @@ def _elements(program: Program) -> set[int]:
     """The values that are changed in several registers, and at another place too or outside the block of their move."""
     tied = [Counter(_tied(each)) for block in program.blocks for each in block.instructions if each.tied]
     # One of the two edges is taken.
-    passed = [reduce(or_, map(Counter, block.end.arguments), Counter[int]()) for block in program.blocks]
+    edges = [list(filter(None, block.end.arguments)) for block in program.blocks]
+    passed = [reduce(or_, map(Counter, values)) for values in edges if values]
     elements = {value for place in (*tied, *passed) for value, count in place.items() if count > 1}
+    if not elements:
+        return elements
     several = {value for value, places in Counter(chain(*tied, *passed)).items() if places > 1}
-    return elements & several.union(*(_changed(block) - _results(block) for block in program.blocks))
+    changed = [(block, _changed(block) & elements) for block in program.blocks]
+    return elements & several.union(*(values - _results(block) for block, values in changed if values))
 
 
 def _results(block: Block) -> set[int]:

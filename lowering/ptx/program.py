@@ -9,12 +9,12 @@ import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
+from tilec.dialect.cache import integers_of, texts_of
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import format_string
-from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError
 
 _LOGIC = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
@@ -73,7 +73,8 @@ class _Reader:
 
     def read(self) -> Program:
         # Blocks may precede their dominators, so all values are numbered first.
-        listed = [operations_in(block) for block in self.region_blocks]
+        # Not operations_in(), which keeps what only this reads.
+        listed = [[op.operation for op in block.operations] for block in self.region_blocks]
         blocks = [Block(self.define(block.arguments)) for block in self.region_blocks]
         results = [[self.define(operation.results) for operation in operations] for operations in listed]
         for block, operations, defined in zip(blocks, listed, results, strict=True):
@@ -98,7 +99,7 @@ class _Reader:
             template = format_string(attributes["text"].value)
         except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
-        tied = tuple(attributes["tied"]) if "tied" in attributes else ()
+        tied = integers_of(attributes["tied"]) if "tied" in attributes else ()
         return Instruction(template, results, operands, tied, operation.location)
 
     def branch(self, operation: ir.Operation) -> Branch:
@@ -108,7 +109,7 @@ class _Reader:
         first = len(targets[0].arguments) if targets else 0
         arguments = [operands[:first], operands[first:]][: len(targets)]
         attributes = operation.attributes
-        labels = [label.value for label in attributes[LABELS]] if LABELS in attributes else []
+        labels = list(texts_of(attributes[LABELS])) if LABELS in attributes else []
         return Branch(
             condition,
             [self.block_numbers[target] for target in targets],

@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from tilec.dialect.attributes import Array, Enumeration, Flag, Int32
+from tilec.dialect.cache import texts_of
 from tilec.dialect.fields import Operand, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Scratch
@@ -92,7 +93,7 @@ class MakeChannelOp(Operation, name="make_channel"):
     @property
     def consumer_names(self) -> list[str]:
         """The consumers by number."""
-        return [entry.value for entry in self.attributes["consumers"]]
+        return list(texts_of(self.attributes["consumers"]))
 
     def check(self) -> str | None:
         if self.shares is not None and channel_of(self.shares) is None:

@@ -1,6 +1,7 @@
 """Kernels, roles and the position of a tile block in the grid."""
 
 from tilec.dialect.attributes import Array, Int32, Integers32, OneType, Symbol, Text
+from tilec.dialect.cache import texts_of
 from tilec.dialect.fields import OptionalRegion, Region, Result
 from tilec.dialect.mlir import ext, ir
 from tilec.dialect.tile_gpu.ids import NamedOperations, id_problem
@@ -10,7 +11,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.registers import budget_error
 from tilec.dialect.tile_gpu.schedule import schedule_problem
 from tilec.dialect.tile_gpu.sets import Integer32
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_inside, views_in
 
 # CUDA programming guide, "Thread Block Clusters": every device runs clusters of up to eight CTAs.
 CLUSTERS = (1, 2, 4, 8)
@@ -46,12 +47,7 @@ class KernelOp(Operation, name="kernel", traits=[ir.IsIsolatedFromAboveTrait]):
     @property
     def roles(self) -> "RolesOp | None":
         """The operation with the roles of the kernel; None without roles."""
-        operations = self.body.blocks[0].operations
-        # The kernels of the passes end with it and the terminator: an index costs less than all operations in front.
-        last = operations[len(operations) - 2] if len(operations) > 1 else None
-        if isinstance(last, RolesOp):
-            return last
-        return next((op for op in operations if op.operation.name == RolesOp.OPERATION_NAME), None)
+        return next(iter(views_in(self.body.blocks[0], (RolesOp.OPERATION_NAME,))), None)
 
     def check(self) -> str | None:
         if self.warps <= 0 or self.warps % 4:
@@ -156,7 +152,7 @@ class RolesOp(Operation, name="roles", traits=[ir.NoTerminatorTrait]):
     @property
     def bodies(self) -> dict[str, ir.Region]:
         """The region of each role by its name."""
-        return {name.value: region for name, region in zip(self.names, self.regions, strict=False)}
+        return dict(zip(texts_of(self.names), self.regions, strict=False))
 
     def check(self) -> str | None:
         names = [name.value if isinstance(name, ir.StringAttr) else str(name) for name in self.names]

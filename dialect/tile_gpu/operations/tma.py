@@ -63,7 +63,8 @@ def _boxes_alone(op: ir.OpView) -> str | None:
 
 
 def coordinates_of_map(op: ir.OpView) -> str | None:
-    rank, expected = len(op.map.owner.extents), coordinates_of(op.map.owner)
+    made = op.map.owner
+    rank, expected = len(made.extents), coordinates_of(made)
     if _scatters(op):
         found = len(op.coordinates)
         return None if found == 1 else f"expected one coordinate, the first column of the rows, but got {found}"
@@ -85,12 +86,14 @@ def swizzle_of_map(op: ir.OpView) -> str | None:
 
 def _boxes_of_map(op: ir.OpView) -> str | None:
     """The problem with the buffer of a copy through a map without kind, or None."""
-    box, buffer, parts = list(op.map.owner.box), op.buffer.type, loaded_parts(op)
-    if _scatters(op) or op.map.owner.kind is not None:
+    made, buffer = op.map.owner, op.buffer.type
+    if _scatters(op) or made.kind is not None:
         return None
-    boxes = row_boxes(op)
+    box, parts = made.box, loaded_parts(op)
+    size = math.prod(box) * _panels(buffer, box[0]) * parts
+    boxes = math.prod(buffer.shape) // size
     is_highest = boxes == 1 or box[outermost_wide(box)] == _HIGHEST_BOX
-    if boxes and is_highest and math.prod(buffer.shape) == math.prod(box) * _panels(op) * parts * boxes:
+    if boxes and is_highest and math.prod(buffer.shape) == size * boxes:
         return None
     of_each = f" of each of {parts} CTAs" if parts > 1 else ""
     return f"expected a buffer of whole boxes {box}{of_each}, but got {buffer.spelled()}"
@@ -112,8 +115,9 @@ def row_boxes(op: ir.OpView) -> int:
 
     They follow each other along the outermost dimension of the box that has several elements.
     """
-    rows = math.prod(op.buffer.type.shape) // (_panels(op) * loaded_parts(op))
-    return rows // math.prod(op.map.owner.box)
+    buffer, box = op.buffer.type, op.map.owner.box
+    rows = math.prod(buffer.shape) // (_panels(buffer, box[0]) * loaded_parts(op))
+    return rows // math.prod(box)
 
 
 def outermost_wide(box: Sequence[int]) -> int:
@@ -121,9 +125,11 @@ def outermost_wide(box: Sequence[int]) -> int:
     return max((dimension for dimension, extent in enumerate(box) if extent > 1), default=0)
 
 
-def _panels(op: ir.OpView) -> int:
-    """The number of boxes beside each other in a buffer: one wider than the swizzle span consists of panels."""
-    buffer, row = op.buffer.type, op.map.owner.box[0]
+def _panels(buffer: ir.Type, row: int) -> int:
+    """The number of boxes with rows of `row` elements beside each other in a buffer.
+
+    A buffer that is wider than the swizzle span consists of panels.
+    """
     layout = _LAYOUT.match(buffer.layout)
     without = 1 if buffer.layout == METADATA else len(buffer.shape)
     contiguous = int(layout[1]) if layout else without
@@ -147,7 +153,8 @@ BUFFER_RULES = [swizzle_of_map, _boxes_of_map, _columns_of_map, element_of_map]
 
 
 def offsets_of_kind(op: "TmaLoadOp") -> str | None:
-    kind, rank = op.map.owner.kind, len(op.map.owner.extents)
+    made = op.map.owner
+    kind, rank = made.kind, len(made.extents)
     if kind is None:
         expected, described = 0, "without kind"
     else:

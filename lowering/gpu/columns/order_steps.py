@@ -87,12 +87,17 @@ class _Order(dict[ir.Block, list[ir.Operation]]):
     """The operations of blocks; a block whose operations have moved must be removed, and is then read again."""
 
     def __init__(self) -> None:
-        # Whether the role `load` runs an operation, which many steps ask about the same operations.
+        # Whether the role `load` runs an operation, and the numbers of those in a block, about which many steps ask.
         self._is_load: dict[ir.Operation, bool] = {}
+        self._loads: dict[ir.Block, set[int]] = {}
 
     def __missing__(self, block: ir.Block) -> list[ir.Operation]:
-        self[block] = operations_in(block)
-        return self[block]
+        operations = self[block] = operations_in(block)
+        for op in operations:
+            if op not in self._is_load:
+                self._is_load[op] = role_of(op) == LOAD
+        self._loads[block] = {number for number, op in enumerate(operations) if self._is_load[op]}
+        return operations
 
     def around(self, op: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
         """The operations of the block of an operation before it, and those after it."""
@@ -102,15 +107,11 @@ class _Order(dict[ir.Block, list[ir.Operation]]):
 
     def of_threads(self, step: ir.Operation) -> tuple[list[ir.Operation], list[ir.Operation]]:
         """The same without the loads of the role `load` into other channels, which run beside a step of threads."""
-        before, following = self.around(step)
-        slot = step.operands[0]
-        return self._without_loads(before, slot), self._without_loads(following, slot)
-
-    def _without_loads(self, operations: list[ir.Operation], slot: ir.Value) -> list[ir.Operation]:
-        for op in operations:
-            if op not in self._is_load:
-                self._is_load[op] = role_of(op) == LOAD
-        return [op for op in operations if not self._is_load[op] or slot in op.operands]
+        operations, slot = self[step.block], step.operands[0]
+        loads = {number for number in self._loads[step.block] if slot not in operations[number].operands}
+        others = [op for number, op in enumerate(operations) if number not in loads]
+        at = others.index(step)
+        return others[:at], others[at + 1 :]
 
 
 def _signal_first(commit: ir.Operation, order: _Order) -> None:

@@ -21,7 +21,7 @@ from tilec.dialect.tile_gpu.operations.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.operations.memory import BarrierOp, LoadSharedOp, LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.operations.shape import MathOp
-from tilec.dialect.walk import inner_operations, operations_named
+from tilec.dialect.walk import inner_operations, operations_named, views_in
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
@@ -198,7 +198,7 @@ def _roles(kernel: KernelOp) -> Iterator[tuple[str, int, list[ir.OpView]]]:
     yield COMPUTE, kernel.warps, [op for op in inner_operations(kernel) if not isinstance(op, RolesOp)]
     if kernel.roles is not None:
         for name, warps, block in unlike_roles(kernel.roles):
-            yield name, warps, list(block.operations)
+            yield name, warps, views_in(block)
 
 
 class _Reader:
@@ -240,7 +240,7 @@ class _Reader:
                 # Both branches of a condition count: a role waits for the longer one.
                 for region in op.operation.regions:
                     for block in region.blocks:
-                        self.read(list(block.operations), path)
+                        self.read(views_in(block), path)
 
     def _read_loop(self, op: ir.OpView, path: tuple[str, ...]) -> None:
         location = source_location(op.operation.location)
@@ -260,7 +260,7 @@ class _Reader:
         self.found[inner].filled.update(self.puts)
         self.found[inner].taken.update(self.gets)
         for region in op.operation.regions:
-            self.read(list(region.blocks[0].operations), inner)
+            self.read(views_in(region.blocks[0]), inner)
         self.run = None
         for step in operations_named(op, _COUNTED) if ahead else ():
             # The loop has fewer iterations by those of its operations before and after it.

@@ -46,10 +46,10 @@ def loops_around(op: ir.Operation) -> list[ir.Operation]:
 
 def path_to(op: ir.Operation) -> list[ir.Operation]:
     """The operations around an operation, from the kernel's block inwards, and the operation itself."""
-    path = [op]
-    while op.parent.operation.name != KernelOp.OPERATION_NAME:
-        op = op.parent.operation
-        path.append(op)
+    path, parent = [op], op.parent.operation
+    while parent.name != KernelOp.OPERATION_NAME:
+        path.append(parent)
+        parent = parent.parent.operation
     return path[::-1]
 
 

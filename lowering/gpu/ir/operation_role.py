@@ -18,7 +18,7 @@ from tilec.dialect.tile_gpu.operations.channel import CLAIMS, COPIES, MMA, TMA, 
 from tilec.dialect.tile_gpu.operations.claims import ClaimedBlockOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, COMPUTE_ROLES, COPY, KernelOp, RolesOp
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_below, operations_in, users_of
+from tilec.dialect.walk import operations_below, operations_in, users_of, views_in
 from tilec.lowering.gpu.ir.joined_values import Carried, carried_values
 
 SKIP = SkipOp.OPERATION_NAME
@@ -63,7 +63,7 @@ def alternate(roles: RolesOp) -> bool:
     """Whether two roles compute alternate tiles: each skips the slots of the other one."""
     if len(set(roles.bodies).intersection(COMPUTE_ROLES)) < 2:
         return False
-    channels = (op for op in roles.operation.block.operations if isinstance(op, MakeChannelOp))
+    channels = views_in(roles.operation.block, (MakeChannelOp.OPERATION_NAME,))
     return any(user.name == SKIP for op in channels for user in users_of(op.channel))
 
 

@@ -15,7 +15,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import GetOp, MakeChannelOp, PutBeginOp, SlotOp, channel_of
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp, ViewBufferOp
-from tilec.dialect.walk import operations_in, owner_of, users_of, with_inner
+from tilec.dialect.walk import operations_in, owner_of, users_of, views_in, with_inner
 
 _STORE = StoreTensorMemoryOp.OPERATION_NAME
 _LOAD, _CONSTANT = LoadTensorMemoryOp.OPERATION_NAME, "arith.constant"
@@ -46,7 +46,7 @@ def channel_of_buffer(buffer: ir.Value) -> MakeChannelOp | None:
 
 def channels_of(kernel: KernelOp) -> list[MakeChannelOp]:
     """The declarations of the channels of a kernel."""
-    return [op for op in kernel.body.blocks[0].operations if isinstance(op, MakeChannelOp)]
+    return views_in(kernel.body.blocks[0], (MakeChannelOp.OPERATION_NAME,))
 
 
 def has_own_slots(channel: MakeChannelOp) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import GetOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, KernelOp
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.walk import operations_in, operations_inside
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
 from tilec.lowering.gpu.ir.operation_role import unlike_roles
 from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups
@@ -96,10 +96,10 @@ def steps_in_front(part: LoopPart) -> Counter[tuple[str, ir.Value]]:
     """
     found: Counter[tuple[str, ir.Value]] = Counter()
     for outer in path_to(part.loop.operation):
-        for op in outer.block.operations:
-            if op.operation == outer:
+        for op in operations_in(outer.block):
+            if op == outer:
                 break
-            _count_steps(op.operation, 1, found)
+            _count_steps(op, 1, found)
     return found
 
 

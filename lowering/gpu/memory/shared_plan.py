@@ -25,7 +25,7 @@ from tilec.dialect.tile_gpu.operations.channel import (
 from tilec.dialect.tile_gpu.operations.kernel import COPY_WARPS, KernelOp, kernel_around
 from tilec.dialect.tile_gpu.operations.memory import SharedOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType
-from tilec.dialect.walk import users_of
+from tilec.dialect.walk import users_of, views_in
 from tilec.element_types import element_type
 from tilec.errors import Note, TensorMemoryError, UnsupportedError
 from tilec.lowering.gpu.ir.enclosing import path_to
@@ -229,7 +229,7 @@ def shared_plan(kernel: KernelOp, target: Target) -> SharedPlan:
 def memory_plan(kernel: KernelOp) -> SharedPlan:
     """Assigns memory to all declarations of a kernel, even if the target has less."""
     plan, at = SharedPlan(), 0
-    declarations = [op for op in kernel.body.blocks[0].operations if isinstance(op, SharedOp | MakeChannelOp)]
+    declarations = views_in(kernel.body.blocks[0], (SharedOp.OPERATION_NAME, MakeChannelOp.OPERATION_NAME))
     sizes = _owned_sizes(declarations)
     for op in declarations:
         if isinstance(op, SharedOp):

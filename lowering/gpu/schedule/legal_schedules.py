@@ -99,7 +99,8 @@ def only_loads_are_ahead(loop: ir.Operation, order: LoopOrder) -> bool:
     ahead = [op for op, count in order if count]
     loads = early_loads(ahead, body)
     others = [op for op, count in order if not count]
-    in_program_order = [op for op in operations_of_body(loop) if op in set(others)]
+    late = set(others)
+    in_program_order = [op for op in operations_of_body(loop) if op in late]
     return others == in_program_order and {*ahead} <= {each for op in loads for each in with_addresses(op, body)}
 
 

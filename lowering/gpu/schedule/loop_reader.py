@@ -24,7 +24,7 @@ from tilec.dialect.tile_gpu.operations.memory import (
 )
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
-from tilec.dialect.walk import owner_of
+from tilec.dialect.walk import operations_in, owner_of, terminator_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.loop_work import OVERLAPPED, is_barrier_step
 from tilec.lowering.gpu.cost.operation_cost import table_cost, thread_work, tile_bytes
@@ -61,9 +61,9 @@ class LoopReader:
         self.target, self.device = target.name, device_of(target.name)
         self.sources: dict[ir.Value, _Sources] = {}
         block = part.loop.operation.regions[0].blocks[0]
-        *_, end = block.operations
+        end = terminator_of(block)
         # What the next iteration gets for a carried value, and for what is computed from one.
-        self.carried = dict(zip(list(block.arguments)[1:], end.operation.operands, strict=True))
+        self.carried = dict(zip(list(block.arguments)[1:], end.operands, strict=True))
         self.uses: list[tuple[ir.Value, Node]] = []
         self.last: Node | None = None
         self.run: Node | None = None
@@ -108,17 +108,17 @@ class LoopReader:
 
     def _read_block(self, block: ir.Block) -> None:
         """Visits the operations of a block, and those of branches as if they were always taken."""
-        for op in block.operations:
-            if fills_accumulator(op.operation):
+        for op in operations_in(block):
+            if fills_accumulator(op):
                 continue
-            if op.operation.name != "scf.if":
-                self._visit(op.operation)
+            if op.name != "scf.if":
+                self._visit(op)
                 continue
-            branches = [inner for region in op.operation.regions for inner in region.blocks]
+            branches = [inner for region in op.regions for inner in region.blocks]
             for inner in branches:
                 self._read_block(inner)
-            for position, result in enumerate(op.operation.results):
-                yielded = [inner.operations[len(inner.operations) - 1].operands[position] for inner in branches]
+            for position, result in enumerate(op.results):
+                yielded = [terminator_of(inner).operands[position] for inner in branches]
                 self.sources[result] = self._sources_of(yielded)
 
     def _visit(self, op: ir.Operation) -> None:

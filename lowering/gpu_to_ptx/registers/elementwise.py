@@ -42,8 +42,11 @@ def each_distinct(
     """As each(), where `steps` computes the results of all distinct columns of operand registers."""
     columns: list[Column] = list(zip(*(lowering.get(operand) for operand in operation.operands), strict=True))
     distinct = list(dict.fromkeys(columns))
-    done = dict(zip(distinct, steps(distinct), strict=True))
-    lowering.set(operation.results[0], [done[column] for column in columns])
+    results = list(steps(distinct))
+    if len(distinct) < len(columns):
+        done = dict(zip(distinct, results, strict=True))
+        results = [done[column] for column in columns]
+    lowering.set(operation.results[0], results)
 
 
 def instruction(lowering: Lowering, text: str, element: PtxElement) -> Step:

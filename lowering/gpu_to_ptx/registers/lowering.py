@@ -281,9 +281,9 @@ class Lowering:
 
     def once(self, key: Hashable, make: Callable[[], Made]) -> Made:
         """The result of make(), called once per key and block."""
-        if key not in self._cached:
-            self._cached[key] = make()
-        made: Made = self._cached[key]
+        made: Made | None = self._cached.get(key)
+        if made is None:
+            made = self._cached[key] = make()
         return made
 
     def _constant(self, register: str, text: str) -> ir.Value:
@@ -300,10 +300,10 @@ class Lowering:
         """Builds a pure instruction; integers and registers that hold constants become immediates."""
         literals = self.literals
         spelled = tuple([str(o) if isinstance(o, int) else literals.get(o) for o in operands])
-        if any(spelled):
-            text = _with_immediates(text, spelled)
+        if not any(spelled):
+            return self.b.compute(text, self._types[register], *operands)
         values = [o for o, immediate in zip(operands, spelled, strict=True) if immediate is None]
-        return self.b.compute(text, self._types[register], *values)
+        return self.b.compute(_with_immediates(text, spelled), self._types[register], *values)
 
     def plus(self, register: ir.Value, offset: int) -> ir.Value:
         """The sum of an i32 and a constant; the register itself if that is zero."""

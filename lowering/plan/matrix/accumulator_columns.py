@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below
+from tilec.dialect.walk import operations_below, views_in
 from tilec.lowering.plan.matrix.accumulator import is_zero
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, Multiply
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, is_tile
@@ -50,7 +50,7 @@ def _is_columns(op: ir.OpView) -> bool:
 def _until_last(tile: ir.Value, users: set[ir.Operation]) -> Iterator[ir.OpView]:
     """The operations after the one that makes a tile, at any depth, up to the last of its users."""
     maker, left, follows = tile.owner.operation, set(users), False
-    for op in maker.block.operations:
+    for op in views_in(maker.block):
         if follows:
             for each in (op, *operations_below(op)):
                 yield each

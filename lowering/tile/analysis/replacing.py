@@ -16,7 +16,6 @@ Replacement: TypeAlias = ir.Value | Sequence[ir.Value] | None
 Rule = Callable[[ir.OpView], Replacement]
 
 _DIALECT = "cuda_tile."
-_ADVANCE = ir.WalkResult.ADVANCE
 
 
 def replace_results(module: ir.Module, rules: dict[str, Rule]) -> None:
@@ -29,16 +28,8 @@ def replace_results(module: ir.Module, rules: dict[str, Rule]) -> None:
 
 
 def _sweep(module: ir.Module, rules: dict[str, Rule]) -> bool:
-    found: list[tuple[ir.OpView, Rule]] = []
-
-    def visit(operation: ir.Operation) -> ir.WalkResult:
-        rule = rules.get(operation.name.removeprefix(_DIALECT))
-        if rule is not None:
-            found.append((operation.opview, rule))
-        return _ADVANCE
-
-    module.operation.walk(visit, ir.WalkOrder.PRE_ORDER)
-    return sum(_replace(op, rule) for op, rule in found) > 0
+    by_name = {name if "." in name else f"{_DIALECT}{name}": rule for name, rule in rules.items()}
+    return sum(_replace(op, by_name[op.operation.name]) for op in operations_named(module, by_name)) > 0
 
 
 def _replace(op: ir.OpView, rule: Rule) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below, operations_named, owner_of
+from tilec.dialect.walk import operations_below, operations_named, owner_of, views_in
 
 _DIALECTS = ("cuda_tile.", "tilex.")
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
@@ -146,9 +146,8 @@ def terminators(op: ir.OpView) -> Iterator[ir.OpView]:
     """The terminators of an operation's blocks, and those of nested `if`s that leave these blocks."""
     for region in op.operation.regions:
         for block in region.blocks:
-            for inner in block.operations:
-                if inner.operation.name == IF:
-                    yield from (end for end in terminators(inner) if end.operation.name != YIELD)
+            for inner in views_in(block, (IF,)):
+                yield from (end for end in terminators(inner) if end.operation.name != YIELD)
             yield terminator(block)
 
 

@@ -14,6 +14,8 @@ Fact = TypeVar("Fact")
 # The facts about values by rule, while they are kept.
 _KEPT: ContextVar[dict[object, dict[ir.Value, Any]] | None] = ContextVar("facts about values", default=None)
 
+_UNKNOWN: Any = object()
+
 
 @contextmanager
 def kept_facts() -> Iterator[None]:
@@ -57,8 +59,9 @@ def analyze(
     known: dict[ir.Value, Fact] = dict(assumed or {}) if assumed or kept is None else kept.setdefault(rule, {})
 
     def of(value: ir.Value) -> Fact:
-        if value not in known:
-            known[value] = rule(value, of)
-        return known[value]
+        found = known.get(value, _UNKNOWN)
+        if found is _UNKNOWN:
+            found = known[value] = rule(value, of)
+        return found
 
     return of(value)

@@ -20,6 +20,7 @@ from tilec.lowering.tile.analysis.index_arithmetic import Number
 from tilec.lowering.tile.analysis.list_words import ListItem, list_word
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_strides
 from tilec.lowering.tile.analysis.tile_operations import operand_behind, producer, without_assumptions
+from tilec.lowering.tile.analysis.value_analysis import analyze
 from tilec.lowering.tma.rules import MAX_RANK, STRIDE_LIMIT
 
 # Strides of a tensor map are multiples of 16 bytes (CUDA driver API).
@@ -133,15 +134,19 @@ def at_launch(value: ir.Value, item: ListItem | None = None) -> bool:
 
     It knows the arguments of the entry, seen through assumptions, constants, and the words of the array.
     """
-    owner = value.owner
-    if isinstance(owner, ir.Block):
-        return owner.owner.operation.name == "cuda_tile.entry"
-    if owner.operation.name == "cuda_tile.assume":
-        return at_launch(owner.operands[0], item)
-    if owner.operation.name == "cuda_tile.constant":
-        return True
-    word = None if item is None else list_word(value)
+    is_known = analyze(value, _at_launch)
+    if is_known or item is None:
+        return is_known
+    word = list_word(without_assumptions(value))
     return word is not None and word.item == item
+
+
+def _at_launch(value: ir.Value, of: Callable[[ir.Value], bool]) -> bool:
+    owner = value.owner
+    if type(owner) is ir.Block:
+        return owner.owner.operation.name == "cuda_tile.entry"
+    name = owner.operation.name
+    return name == "cuda_tile.constant" or name == "cuda_tile.assume" and of(owner.operands[0])
 
 
 def _launch_pointer(

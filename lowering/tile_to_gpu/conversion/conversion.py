@@ -15,6 +15,7 @@ from tilec.dialect.tile_gpu.operations.memory import AcquiredOp, BarrierOp, Fenc
 from tilec.dialect.tile_gpu.operations.placed import ReadOp
 from tilec.dialect.tile_gpu.operations.shape import ConvertLayoutOp, IotaOp, SplatOp
 from tilec.dialect.tile_gpu.types import TENSOR, TRANSPOSED, BufferType
+from tilec.dialect.walk import views_in
 from tilec.errors import UnsupportedError
 from tilec.lowering import emitter
 from tilec.lowering.kernel_hints import REMAINING_LOAD
@@ -135,8 +136,7 @@ class Conversion:
 
     def block(self, block: ir.Block) -> None:
         """Converts all operations but the terminator at the current insertion point."""
-        operations = list(block.operations)
-        for op in operations[:-1]:
+        for op in views_in(block)[:-1]:
             self.operation(op)
 
     def operation(self, op: ir.OpView) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 from tilec import options
 from tilec.compile_options import CompileOptions
 from tilec.diagnostics.user_traceback import public
+from tilec.dialect.walk import walks_are_kept
 from tilec.driver.compile_result import StageResult
 from tilec.driver.compiled import Compiled
 from tilec.driver.dump import Dump
@@ -331,7 +332,7 @@ def compile(
     if job.options.checks and source.stage not in (None, STAGE_NAMES[0]):
         raise UsageError(f"{source.name} is at stage '{source.stage}': checks are inserted into Tile IR, compile that")
     # Between stages the collector would start at once, with the objects of all stages.
-    with COMPILING, limited_compile(), suspended_garbage_collector():
+    with COMPILING, limited_compile(), suspended_garbage_collector(), walks_are_kept():
         results = _run(source, job, stop or STAGE_NAMES[-1], Dump(settings.dump))
     return Compiled(job.target, entry, results, source, tuple(job.remarks), tuple(job.candidates))
 

@@ -25,14 +25,19 @@ def _outermost(node: ast.AST, kinds: type[ast.AST] | tuple[type[ast.AST], ...]) 
         if isinstance(node, kinds):
             yield node
             continue
-        for field in node._fields:
-            if field in _LEAVES:
-                continue
+        kind: Any = type(node)
+        for field in _branches(kind):
             value = getattr(node, field, None)
-            if isinstance(value, ast.AST):
-                pending.append(value)
-            elif isinstance(value, list):
+            if type(value) is list:
                 pending += [item for item in value if isinstance(item, ast.AST)]
+            elif value is not None and isinstance(value, ast.AST):
+                pending.append(value)
+
+
+@cache
+def _branches(kind: Any) -> tuple[str, ...]:
+    """The fields of a class of nodes in which there may be names or statements."""
+    return () if kind is ast.Constant else tuple(field for field in kind._fields if field not in _LEAVES)
 
 
 def assigned(statements: Iterable[ast.AST]) -> Names:
