@@ -180,7 +180,7 @@ def test_hints_of_a_kernel_are_followed_or_reported():
     compiled = ct.compile(kernel, target="sm_100a", signature=MATMUL.format(64, 64, 64), stop="ptx")
     hints = [remark.message for remark in compiled.all_remarks if remark.topic == "hint"]
     assert hints == [
-        "num_ctas=2 is not followed: a block needs at least 128 rows of each multiply, which has 64; "
+        "num_ctas=2 is not followed: each of 2 blocks needs at least 128 rows of each multiply, which has 64; "
         "each tile block runs as one block"
     ]
     assert ".minnctapersm 2" in compiled.ptx

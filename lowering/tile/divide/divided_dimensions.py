@@ -81,7 +81,7 @@ def divided_rows(entry: ir.OpView, ctas: int, least_rows: int, along: int = ROWS
         if result.type.rank != 2 or extent < ctas * least_rows:
             of_rank = "" if result.type.rank == 2 else " of rank 2"
             needed = f"{least_rows} {_WORDS[along]} of each multiply{of_rank}"
-            raise NotDivisibleError(f"a block needs at least {needed}, which has {extent}", op)
+            raise NotDivisibleError(f"each of {ctas} blocks needs at least {needed}, which has {extent}", op)
         divided[result] = along
     for op in multiplies:
         near = _around(op.operation.results[0])

@@ -231,11 +231,11 @@ NOT_DIVIDED = {
     ),
     "rows that move": (
         (ROWS, 128, "stationary", 2),
-        "a block needs at least 128 rows of each multiply, which has 128",
+        "each of 2 blocks needs at least 128 rows of each multiply, which has 128",
     ),
     "pixels of weights": (
         (ROWS, 128, "weights", 4),
-        "a block needs at least 64 rows of each multiply, which has 128",
+        "each of 4 blocks needs at least 64 rows of each multiply, which has 128",
     ),
 }
 

@@ -214,7 +214,9 @@ def test_tile_block_stays_whole(name: str) -> None:
 
 
 def test_few_rows_stay_whole() -> None:
-    with pytest.raises(NotDivisibleError, match="a block needs at least 128 rows of each multiply, which has 256"):
+    with pytest.raises(
+        NotDivisibleError, match="each of 4 blocks needs at least 128 rows of each multiply, which has 256"
+    ):
         divided(STORE, ctas=4, least_rows=128)
 
 
