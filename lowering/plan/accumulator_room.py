@@ -60,17 +60,16 @@ def halves_in_turn(module: ir.Module, target: Target, options: CompileOptions) -
     Threads that multiply for themselves then have half of the sums, so that more of them, or another block, compute
     while the tensor cores multiply. None for other targets, chains of fewer rows, and accumulators that do not fit.
     """
-    copy = copied(module)
-    (entry,) = operations_named(copy, ("cuda_tile.entry",))
+    (entry,) = operations_named(module, ("cuda_tile.entry",))
+    if not accumulates_in_registers(target) or options.num_ctas not in (None, 1):
+        return None
     multiplies = [op for op in matrix_multiplies(entry, MULTIPLIES) if in_loop(op)]
-    if (
-        not accumulates_in_registers(target)
-        or options.num_ctas not in (None, 1)
-        or not any(map(is_chained, multiplies))
-    ):
+    if not any(map(is_chained, multiplies)):
         return None
     if _largest(multiplies, lambda op: _registers(op, ClusterShape(1)))[1] > MOST_REGISTERS:
         return None
+    copy = copied(module)
+    (entry,) = operations_named(copy, ("cuda_tile.entry",))
     try:
         compute_in_turn(entry, _HALVES, ROWS, _ROWS_OF_WARPGROUPS, check_order)
     except NotDivisibleError:

@@ -19,7 +19,7 @@ LIMIT = 1.08
 
 
 def cycles(target: str, **words: object) -> float:
-    """The modelled cycles of an iteration of the loop that multiplies, which may be in a loop over parts of the rows."""
+    """The modelled cycles of an iteration of the loop that multiplies, which may be in one over parts of the rows."""
     result = ct.compile(attention_in_words, signature=SIGNATURE.format(**words), target=target, stop="gpu")
     (cost,) = kernel_costs(result.stage("gpu").value, result.target)
     return max(loop.cycles.cycles for loop in cost.loops if loop.work.multiply_adds)
