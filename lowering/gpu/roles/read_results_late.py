@@ -21,7 +21,8 @@ from tilec.dialect.tile_gpu.operations.placed import PlaceOp, PlaceScalesOp, Rea
 from tilec.dialect.tile_gpu.operations.shifted_rows import PlaceRowsOp
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
-from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
+from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of, with_inner
+from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.memory.shared_plan import tensor_columns
 from tilec.lowering.target import Target
 
@@ -88,9 +89,10 @@ def _read_where_used(read: ir.Operation) -> None:
     """Moves a read to its first use in its block, if that precedes loops and multiplies, which may need its columns."""
     operations, users = operations_in(read.block), users_of(read.results[0])
     for op in operations[operations.index(read) + 1 :]:
-        if op in users:
+        inner = with_inner(op)
+        if any(each in users for each in inner):
             read.move_before(op)
-        if op in users or op.name in (_LOOP, *PLACED_MULTIPLIES):
+        if any(each in users or each.name in (*LOOPS, *PLACED_MULTIPLIES) for each in inner):
             return
 
 
