@@ -28,14 +28,16 @@ def assemblers() -> list[Path]:
 def refused_by(ptxas: Path, lines: Sequence[str], target: str, source: Path, version: str = "9.0") -> dict[str, str]:
     """The lines that ptxas refuses, with its messages; `source` is a file that this function writes.
 
-    ptxas does not check some rules after an error, so the lines without errors are assembled again.
+    ptxas does not check some rules after an error, nor lines after an error of syntax, so that it assembles the lines
+    without errors again.
     """
     refused: dict[str, str] = {}
     rest = list(lines)
     while rest:
         source.write_text(HEAD.format(target=target, version=version) + "\n".join(rest) + "\nL: ret;\n}\n")
         done = subprocess.run([ptxas, f"-arch={target}", source, "-o", "/dev/null"], capture_output=True, text=True)
-        errors = {int(number): message for number, message in re.findall(r"line (\d+); error\s*: (.*)", done.stderr)}
+        found = re.findall(r"line (\d+); (?:error|fatal)\s*: (.*)", done.stderr)
+        errors = {int(number): message for number, message in found}
         if not errors:
             assert done.returncode == 0, done.stderr
             break
