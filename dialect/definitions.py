@@ -17,46 +17,41 @@ from tilec.installation import fingerprint
 KEPT_FILES = 32
 
 
-def load(dialect: Any, ir: Any, ext: Any) -> None:
+def load(dialect: Any, ir: Any) -> None:
     """Loads a dialect into the entered context.
 
     Args:
         dialect: the `ext.Dialect` class.
         ir: the module `ir` of the bindings.
-        ext: their module `dialects.ext`.
     """
     folder = cache_files.folder("dialects")
     path = None if folder is None else Path(folder, f"{dialect.DIALECT_NAMESPACE}-{fingerprint()[:32]}.mlirbc")
     kept = None if path is None else cache_files.read(path)
-    if kept is None:
-        definition = dialect._emit_module()
-        ext.PassManager.parse("builtin.module(canonicalize,cse)").run(definition.operation)
-        if path is not None:
-            _keep(path, definition)
-    else:
-        definition = ir.Module.parse(kept)
-    _load_definition(dialect, definition, ir, ext)
+    definition = dialect._emit_module() if kept is None else ir.Module.parse(kept)
+    _load_definition(dialect, definition)
+    if kept is None and path is not None:
+        _keep(path, definition)
+    # The definition that `load` stores would keep this context alive until the next load.
+    dialect._mlir_module = None
 
 
-def _load_definition(dialect: Any, definition: Any, ir: Any, ext: Any) -> None:
-    """As `ext.Dialect.load`, but the bindings get no class of operations with `is_generic`.
+def _load_definition(dialect: Any, definition: Any) -> None:
+    """Runs `ext.Dialect.load` with the given definition, and without the classes of operations with `is_generic`.
 
-    They create an OpView of these for a quarter of the time of an object of a class, and each time that C++ hands them
-    an operation, also to ask for its effects.
+    The bindings create an OpView of these for a quarter of the time of an object of a class, and each time that C++
+    hands them an operation, also to ask for its effects.
     """
-    ext.irdl.load_dialects(definition)
-    for op in dialect.operations:
+    operations = dialect.operations
+    generic = [op for op in operations if getattr(op, "is_generic", False)]
+    dialect._emit_module = staticmethod(lambda: definition)
+    dialect.operations = [op for op in operations if op not in generic]
+    try:
+        dialect.load()
+    finally:
+        del dialect._emit_module
+        dialect.operations = operations
+    for op in generic:
         op._attach_traits()
-    registry = ext._cext
-    registry.globals._register_dialect_impl(dialect.DIALECT_NAMESPACE, dialect, replace=True)
-    for type in dialect.types:
-        registry.register_type_caster(ir.DynamicType.lookup_typeid(type.type_name), replace=True)(type)
-    for attribute in dialect.attributes:
-        registry.register_type_caster(ir.DynamicAttr.lookup_typeid(attribute.attr_name), replace=True)(attribute)
-    for op in dialect.operations:
-        if not getattr(op, "is_generic", False):
-            registry.register_operation(dialect, replace=True)(op)
-            registry.register_op_adaptor(op, replace=True)(op.Adaptor)
 
 
 def _keep(path: Path, definition: Any) -> None:

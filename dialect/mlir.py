@@ -66,7 +66,7 @@ def register(context: ir.Context) -> ir.Context:
     with suspended_garbage_collector(), context:
         for dialect in _dialects():
             if not context.is_dialect_loaded(dialect.DIALECT_NAMESPACE):
-                definitions.load(dialect, ir, ext)
+                definitions.load(dialect, ir)
     return context
 
 
