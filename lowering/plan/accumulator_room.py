@@ -9,13 +9,13 @@ import math
 from collections.abc import Callable, Sequence
 
 from tilec.compile_options import CompileOptions
-from tilec.dialect.build import copied
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.registers import REGISTER_FILE
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.matrix_unit import UNITS, accumulates_in_registers
+from tilec.lowering.plan.chain_room import copied_entry
 from tilec.lowering.plan.cluster_division import check_order, planned_shape
 from tilec.lowering.plan.cluster_shape import LEAST_COLUMNS, MOST_REGISTERS, ClusterShape
 from tilec.lowering.plan.matrix.accumulator import Accumulator, accumulators
@@ -68,8 +68,7 @@ def halves_in_turn(module: ir.Module, target: Target, options: CompileOptions) -
         return None
     if _largest(multiplies, lambda op: _registers(op, ClusterShape(1)))[1] > MOST_REGISTERS:
         return None
-    copy = copied(module)
-    (entry,) = operations_named(copy, ("cuda_tile.entry",))
+    copy, entry = copied_entry(entry)
     try:
         compute_in_turn(entry, _HALVES, ROWS, _ROWS_OF_WARPGROUPS, check_order)
     except NotDivisibleError:

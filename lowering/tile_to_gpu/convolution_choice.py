@@ -21,7 +21,7 @@ from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
 from tilec.lowering.plan.matrix.stationary_tiles import run_of
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, counters_of
+from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, counting_loops
 from tilec.lowering.tile.expand.expand_tilex import MAKER
 from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD, image_run
 from tilec.lowering.tile_to_gpu.kernel import CountColumns, convert
@@ -166,7 +166,7 @@ def _has_runs_of_taps(module: ir.Module) -> bool:
     """Whether loads of a block differ in the tap along W alone, or a loop over the taps cannot be unrolled."""
     loads = _loads_of_runs(module)
     runs = Counter[Hashable](map(run_of, loads))
-    return any(runs[run_of(op)] > 1 or counters_of(op.offset[-1]) != {} for op in loads)
+    return any(runs[run_of(op)] > 1 or counting_loops(op.offset[-1]) for op in loads)
 
 
 def _refusal(module: ir.Module, target: Target) -> str | None:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import operations_below, operations_named, owner_of, views_in
+from tilec.dialect.walk import operations_below, operations_named, owner_of, reached, views_in
 
 _DIALECTS = ("cuda_tile.", "tilex.")
 CONTINUE, BREAK, RETURN, YIELD = (f"cuda_tile.{word}" for word in ("continue", "break", "return", "yield"))
@@ -104,19 +104,15 @@ def counting_loop(value: ir.Value) -> ir.OpView | None:
     return block.owner
 
 
-def counters_of(value: ir.Value) -> dict[ir.Value, ir.OpView]:
-    """The loops whose induction variables a scalar is computed from, by these variables."""
-    found, reached, open_values = dict[ir.Value, ir.OpView](), {value}, [value]
-    while open_values:
-        each = open_values.pop()
-        loop = counting_loop(each)
-        if loop is not None:
-            found[each] = loop
-        elif not isinstance(each.owner, ir.Block) and not each.owner.operation.regions:
-            operands = [operand for operand in each.owner.operation.operands if operand not in reached]
-            reached.update(operands)
-            open_values += operands
-    return found
+def counting_loops(value: ir.Value) -> list[ir.OpView]:
+    """The loops from whose induction variables a scalar is computed."""
+
+    def operands(each: ir.Value) -> Sequence[ir.Value]:
+        owner = owner_of(each)
+        return () if owner is None or owner.regions else owner.operands
+
+    found = map(counting_loop, reached(value, operands))
+    return [loop for loop in found if loop is not None]
 
 
 # ---- loops and branches

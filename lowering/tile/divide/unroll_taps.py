@@ -25,7 +25,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     FOR,
     MULTIPLIES,
     STRUCTURES,
-    counters_of,
+    counting_loops,
     terminator,
 )
 from tilec.lowering.tile.analysis.value_analysis import forget_facts
@@ -70,7 +70,7 @@ def loads_runs(value: ir.Value) -> bool:
 
 def _loops_over_taps(module: ir.Module) -> Iterator[_Nest]:
     for load in operations_named(module, (_LOAD,)):
-        for loop in counters_of(load.offset[-1]).values() if loads_runs(load.view) else ():
+        for loop in counting_loops(load.offset[-1]) if loads_runs(load.view) else ():
             nest = _nest(loop, load)
             if nest is not None:
                 yield nest
