@@ -134,13 +134,21 @@ def _share(
     saved: float,
 ) -> int:
     """The least share, in parts of POLYNOMIAL_PARTS, with which a loop takes about the fewest cycles."""
-    known = list[float]()
-    for share in range(POLYNOMIAL_PARTS):
-        known.append(cycles(_emulated(loop, elements, share, device), device))
-        # More polynomials take more of other units.
-        if known[-1] > (1 + saved) * min(known):
-            break
-    return next(share for share, each in enumerate(known) if each <= (1 + saved) * min(known))
+    share = first = min(present for found in elements for _, present in found)
+    known = {first: cycles(_emulated(loop, elements, first, device), device)}
+
+    def is_about_least(share: int) -> bool:
+        if share not in known:
+            known[share] = cycles(_emulated(loop, elements, share, device), device)
+        return known[share] <= (1 + saved) * min(known.values())
+
+    # More polynomials take more of other units: from the least on, the cycles rise to both sides.
+    while share + 1 < POLYNOMIAL_PARTS and is_about_least(share + 1):
+        share += 1
+    share = first
+    while share and is_about_least(share) and is_about_least(share - 1):
+        share -= 1
+    return min(filter(is_about_least, known))
 
 
 def _emulated(loop: LoopWork, elements: Sequence[_Elements], share: int, device: Device) -> LoopWork:
