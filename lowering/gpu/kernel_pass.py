@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any, TypeVar
@@ -151,3 +151,8 @@ class KernelPass:
             context.changed()
         context.look_up_again(self.gives)
         assert all(context.holds(state, kernel) for state in self.gives), self.name
+
+
+def in_order(table: Mapping[str, KernelPass], records: Iterable[KernelPass]) -> list[KernelPass]:
+    """The records of a table in the order of a compile; tests and benchmarks leave some out, and put them back last."""
+    return [table[record.name] for record in records if record.name in table]

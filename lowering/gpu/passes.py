@@ -8,7 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
-from tilec.lowering.gpu.kernel_pass import Context, KernelPass
+from tilec.lowering.gpu.kernel_pass import Context, KernelPass, in_order
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.pass_records import RECORDS
 from tilec.lowering.gpu.schedule.role_liveness import liveness
@@ -45,7 +45,7 @@ def run(
         contexts = [Context.of(kernel, target_named(target), options, found) for kernel in _kernels(module)]
         for context in contexts:
             context.observe = lambda name: observe(name, module)
-        for record in PASSES.values():
+        for record in in_order(PASSES, RECORDS):
             check_time()
             for kernel, context in zip(_kernels(module), contexts, strict=True):
                 _apply(record, kernel, context)
@@ -68,10 +68,9 @@ def columns_needed(module: ir.Module, target: Target, options: CompileOptions) -
     (kernel,) = _kernels(module)
     context = Context.of(kernel, target, options, [])
     names = [record.name for record in RECORDS]
-    for name in names[: names.index(_LAST_OF_COLUMNS) + 1]:
+    for record in in_order(PASSES, RECORDS[: names.index(_LAST_OF_COLUMNS) + 1]):
         check_time()
-        if name in PASSES:
-            _apply(PASSES[name], kernel, context)
+        _apply(record, kernel, context)
     return memory_plan(kernel).columns_used
 
 

@@ -15,7 +15,7 @@ from tilec.errors import UnsupportedError
 from tilec.lowering.gpu import kernel_pass
 from tilec.lowering.gpu.kernel_pass import Context, State
 from tilec.lowering.gpu.pass_records import RECORDS
-from tilec.lowering.gpu.passes import HEURISTICS, run_pass
+from tilec.lowering.gpu.passes import HEURISTICS, PASSES, run, run_pass
 from tilec.lowering.target import TARGETS
 from tilec.text_input.stage_module import read_stage_module
 
@@ -27,6 +27,19 @@ EVERY = [*RECORDS, *HEURISTICS.values()]
 def test_passes_that_a_pass_follows_precede_it(record: kernel_pass.KernelPass) -> None:
     names = list(HEURISTICS) if record.name in HEURISTICS else NAMES
     assert all(names.index(name) < names.index(record.name) for name in record.after)
+
+
+def test_passes_that_were_left_out_and_put_back_keep_their_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    def names_of_run() -> list[str]:
+        found = list[str]()
+        run(kernel(MATMUL), target="sm_100a", observe=lambda name, module: found.append(name))
+        return found
+
+    expected = names_of_run()
+    monkeypatch.delitem(PASSES, "assign-roles")
+    monkeypatch.delitem(HEURISTICS, "emulate-exponentials")
+    monkeypatch.undo()
+    assert names_of_run() == expected
 
 
 @pytest.mark.parametrize("record", EVERY, ids=lambda record: record.name)

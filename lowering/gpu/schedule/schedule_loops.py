@@ -9,7 +9,7 @@ from __future__ import annotations
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.columns.emulate_waiting import emulate_waiting
-from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State
+from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State, in_order
 from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.schedule.advance_loads import advance_loads
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_multiplies
@@ -149,7 +149,7 @@ HEURISTICS: dict[str, KernelPass] = {record.name: record for record in _RECORDS}
 
 def schedule_loops(kernel: KernelOp, context: Context) -> None:
     """Runs the heuristics over a kernel in place; `context.observe` gets the name of each."""
-    for record in HEURISTICS.values():
+    for record in in_order(HEURISTICS, _RECORDS):
         check_time()
         if not record.is_enabled(context):
             continue
