@@ -7,8 +7,8 @@ with known extents: the instructions (of PTX) of the role that loads, whether th
 bytes that TMA loads for the images, and the part of the time in which the tensor pipe multiplies, by the cost model.
 `im2col` and `im2col::w` load each tap of the window. `run`, `stationary` and `weights` have one copy for all taps along
 W; the pixels of `stationary` move in tensor memory, and the filters of `weights` are the first operand. Threads read
-the taps of `run`, and multiplies those of `run in place`. `chosen` is the lowering that the compiler chooses. FILE gets
-the tables as Markdown; without it, they are printed.
+the taps of `run`, and multiplies those of `run in place` where they can. `chosen` is the lowering that the compiler
+chooses. FILE gets the tables as Markdown; without it, they are printed.
 """
 
 from __future__ import annotations
