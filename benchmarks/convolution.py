@@ -6,8 +6,9 @@ The layers are those of public networks. For each, the kernels of convolution_ke
 with known extents: the instructions (of PTX) of the role that loads, whether the loops that multiply are the same, the
 bytes that TMA loads for the images, and the part of the time in which the tensor pipe multiplies, by the cost model.
 `im2col` and `im2col::w` load each tap of the window. `run`, `stationary` and `weights` have one copy for all taps along
-W; the pixels of `stationary` move in tensor memory, and the filters of `weights` are the first operand. `chosen` is the
-lowering that the compiler chooses. FILE gets the tables as Markdown; without it, they are printed.
+W; the pixels of `stationary` move in tensor memory, and the filters of `weights` are the first operand. Threads read
+the taps of `run`, and multiplies those of `run in place` where they can. `chosen` is the lowering that the compiler
+chooses. FILE gets the tables as Markdown; without it, they are printed.
 """
 
 from __future__ import annotations
@@ -133,6 +134,7 @@ LAYERS = (
 
 # The lowerings whose tiles end with each row of the images.
 STAY = ("stationary", "weights")
+IN_PLACE = "run in place"
 # Tiles of two CTAs that share the filters, for layers with at least as many filters.
 PAIR_TILE, PAIR = (256, 256, CHANNELS), {"num_ctas": 2}
 
@@ -145,7 +147,7 @@ def compiled(
     tile: tuple[int, int, int] | None = None,
     stop: str | None = "ptx",
 ) -> ct.Compiled:
-    """The convolution in a lowering, None for the one that the compiler chooses; with a `tile`, that of two CTAs."""
+    """The convolution in a lowering, None for the one that the compiler chooses; with PAIR_TILE, that of two CTAs."""
     # Tiles of images or filters that stay have the pixels of other modes.
     mode = lowering if lowering in STAY else None
     rows, columns, depth = tile or layer.tile
@@ -154,8 +156,11 @@ def compiled(
     y = f"y: f16[{images},{layer.output},{layer.output},{layer.filters}]"
     constants = f"stride={layer.stride}, padding={layer.padding}, tm={rows}, tn={columns}, tk={depth}, mode={mode!r}"
     signature = f"{x}, {filters}, {y}, {constants}"
-    hints = {"allow_unconfirmed": True} if mode is not None else {"convolution": lowering} if lowering else {}
-    hints |= PAIR if tile else {}
+    hints = {"convolution": lowering} if lowering and mode is None else {}
+    if lowering == IN_PLACE:
+        hints = {"convolution": "run"}
+    hints |= {"allow_unconfirmed": True} if lowering in (*STAY, IN_PLACE) else {}
+    hints |= PAIR if tile == PAIR_TILE else {}
     return ct.compile(convolution_kernel.convolution, target=target, signature=signature, stop=stop, hints=hints)
 
 
@@ -270,11 +275,22 @@ def tensor_share(kernel: ct.Compiled) -> float:
     return max(report.loops, key=lambda loop: (loop.work.multiply_adds, loop.work.depth)).tensor_share
 
 
+def cycles_row(rows: int, columns: int, target: str) -> list[str]:
+    """The cycles of the taps along W at one position of the window, for CHANNELS channels."""
+    row = [f"{rows} x {columns}", target]
+    for lowering in ("im2col", "run", IN_PLACE):
+        (report,) = reports_of(compiled(WIDE, 8, target, lowering, (rows, columns, CHANNELS), stop="gpu"), "cost")
+        loop = max(report.loops, key=lambda loop: (loop.work.multiply_adds, loop.work.depth))
+        taps = WIDE.taps if lowering == "im2col" else 1
+        row.append(f"{taps * loop.cycles.cycles:.0f}")
+    return row
+
+
 def model_row(layer: Layer, target: str) -> list[str]:
     shares = [tensor_share(multiply(layer, 8, target)), tensor_share(compiled(layer, 8, target, "im2col"))]
     row, reasons = [layer.name, target, *(f"{share:.2f}" for share in shares)], []
     instructions_of = {}
-    for mode in ("run", *STAY):
+    for mode in ("run", IN_PLACE, *STAY):
         try:
             kernel = compiled(layer, 8, target, mode)
             instructions_of[mode] = instructions(kernel.ptx)
@@ -288,7 +304,7 @@ def model_row(layer: Layer, target: str) -> list[str]:
 
 def pair_row(layer: Layer, target: str) -> list[str]:
     shares = [f"{tensor_share(multiply(layer, 8, target, PAIR_TILE)):.2f}"]
-    for lowering in ("im2col", "run", "stationary", None):
+    for lowering in ("im2col", "run", IN_PLACE, "stationary", None):
         try:
             shares.append(f"{tensor_share(compiled(layer, 8, target, lowering, PAIR_TILE)):.2f}")
         except ct.errors.UnsupportedError:
@@ -340,8 +356,12 @@ TRAFFIC = [
     "run, MiB",
     "im2col / run",
 ]
-MODEL = ["layer", "target", "GEMM", "im2col", "run", *STAY, "chosen", "refused because"]
-PAIRS = ["layer", "target", "GEMM", "im2col", "run", "stationary", "chosen"]
+MODEL = ["layer", "target", "GEMM", "im2col", "run", IN_PLACE, *STAY, "chosen", "refused because"]
+PAIRS = ["layer", "target", "GEMM", "im2col", "run", IN_PLACE, "stationary", "chosen"]
+CYCLES = ["tile", "target", "im2col", "run", IN_PLACE]
+# The layer and the tiles of CYCLES: rows of images are those of an instruction of sm_90a.
+WIDE = Layer("", 64, 256, 256, 3, 1, 1)
+TILES = ((128, 128), (128, 256), (256, 128))
 TARGETS = ("sm_100a", "sm_90a")
 OF_PAIRS = tuple(layer for layer in LAYERS if layer.filters >= PAIR_TILE[1] and layer.taps == 3)
 
@@ -384,6 +404,11 @@ def report() -> Iterator[str]:
     yield f"Tiles of 256 x 256, which two CTAs compute: {pairs}."
     yield ""
     yield from table(PAIRS, (pair_row(layer, target) for layer in OF_PAIRS for target in TARGETS))
+    yield ""
+    taps = f"{WIDE.taps} taps along W for {CHANNELS} channels"
+    yield f"Cycles of {taps}, by the cost model; images are {WIDE.extent} wide."
+    yield ""
+    yield from table(CYCLES, (cycles_row(*tile, target) for tile in TILES for target in TARGETS))
     yield ""
     yield "## Traffic"
     yield ""

@@ -5,7 +5,7 @@
 
 A kernel for each behavior that PTX ISA does not state, or states in two ways, computes small integers, which are
 compared with numpy bit for bit. A kernel also relies on the behaviors before it, so that the first difference counts.
-benchmarks/hopper/descriptor_rows.py has the start of matrix descriptors, of which no kernel makes use.
+benchmarks/hopper/descriptor_rows.py has the start of matrix descriptors row by row.
 """
 
 from __future__ import annotations
@@ -21,6 +21,8 @@ from h200_launches import DeviceArray
 import tilec as ct
 
 PIXELS, WIDTH, CHANNELS, FILTERS, TAPS = 128, 9, 64, 32, 3
+# Pixels of a row of images in place in a run: those of an instruction of wgmma, and a group of a descriptor.
+ROWS_IN_PLACE, GROUPS_IN_PLACE = 64, 8
 
 
 @ct.kernel
@@ -56,6 +58,7 @@ class Behavior:
     targets: tuple[str, ...]
     products: int = 0
     mode: str | None = None
+    width: int = WIDTH
 
 
 BEHAVIORS = (
@@ -81,6 +84,22 @@ BEHAVIORS = (
         1,
         "weights",
     ),
+    Behavior(
+        "a matrix descriptor starts at any row of its swizzle pattern, base offset 0",
+        (".im2col.mbarrier",),
+        ("sm_90a", "sm_100a"),
+        1,
+        "run",
+        ROWS_IN_PLACE,
+    ),
+    Behavior(
+        "groups of eight rows of a matrix descriptor are ten rows apart",
+        (".im2col.mbarrier",),
+        ("sm_90a", "sm_100a"),
+        1,
+        "run",
+        GROUPS_IN_PLACE,
+    ),
 )
 
 
@@ -91,9 +110,11 @@ def is_confirmed(behavior: Behavior, target: str, *, simulate: bool) -> bool:
         signature, arrays, exact = _product()
         constants: tuple[Any, ...] = ()
     else:
-        kernel, constants = taps, (behavior.products, behavior.mode)
-        signature, arrays, exact = _convolution(*constants)
-    hints = {"allow_unconfirmed": True}
+        # Products with padding are left out by the hint alone.
+        mode = None if behavior.mode == "run" else behavior.mode
+        kernel, constants = taps, (behavior.products, mode)
+        signature, arrays, exact = _convolution(*constants, behavior.width)
+    hints = {"allow_unconfirmed": True, **({"convolution": "run"} if behavior.mode == "run" else {})}
     compiled = ct.compile(kernel, target=target, signature=signature, hints=hints)
     missing = [text for text in behavior.instructions if text not in compiled.ptx]
     assert not missing, missing
@@ -116,13 +137,13 @@ def _product() -> tuple[str, list[np.ndarray], np.ndarray]:
     return "A: f16[?,?], B: f16[?,?], C: f32[?,?]", [a, b, np.zeros_like(exact)], exact
 
 
-def _convolution(products: int, mode: str) -> tuple[str, list[np.ndarray], np.ndarray]:
+def _convolution(products: int, mode: str | None, width: int) -> tuple[str, list[np.ndarray], np.ndarray]:
     random, filters = np.random.default_rng(2), products * FILTERS
-    x = random.integers(-3, 4, (40, WIDTH, CHANNELS)).astype(np.float16)
+    x = random.integers(-3, 4, (40, width, CHANNELS)).astype(np.float16)
     f = random.integers(-3, 4, (TAPS, CHANNELS, filters)).astype(np.float16)
     padded = np.pad(x, ((0, 0), (1, 1), (0, 0))).astype(np.float32)
-    exact = sum(padded[:, s : s + WIDTH] @ f[s].astype(np.float32) for s in range(TAPS))
-    arrays = f"X: f16[40,{WIDTH},{CHANNELS}], F: f16[{TAPS},{CHANNELS},{filters}], Y: f32[40,{WIDTH},{filters}]"
+    exact = sum(padded[:, s : s + width] @ f[s].astype(np.float32) for s in range(TAPS))
+    arrays = f"X: f16[40,{width},{CHANNELS}], F: f16[{TAPS},{CHANNELS},{filters}], Y: f32[40,{width},{filters}]"
     result = np.zeros(exact.shape, np.float32)
     return f"{arrays}, products={products}, mode={mode!r}", [x, f, result], exact.reshape(-1, filters)
 

@@ -57,6 +57,12 @@ class Target(Frozen):
     loads_halos: bool
     # Whether tcgen05.mma.ws clears columns: the table of PTX ISA 9.7.16.4.3 contradicts its text (allow_unconfirmed).
     clears_columns: bool
+    # Whether a matrix descriptor starts at any row: no public kernel starts one off the rows after which a swizzle
+    # repeats, and NVIDIA does not say how their addresses are formed (allow_unconfirmed).
+    starts_at_any_row: bool
+    # Whether multiplies skip rows of runs (PTX ISA 9.7.16.10.9: disable-output-lane), which changes the results of
+    # infinite filters: only with hint convolution=run.
+    skips_rows: bool
     # Whether cvt converts pairs of f32 to e2m1x2 and ue8m0x2 (PTX ISA 9.7.9.22: needs sm_100a).
     converts_small_floats: bool
     # Whether a block takes over others before they start (PTX ISA 9.7.13.17: clusterlaunchcontrol needs sm_100).
@@ -97,6 +103,8 @@ TARGETS = {
             loads_along_w=True,
             loads_halos=False,
             clears_columns=False,
+            starts_at_any_row=False,
+            skips_rows=True,
             converts_small_floats=True,
             claims_blocks=True,
             packs_floats=True,
@@ -123,6 +131,8 @@ TARGETS = {
             loads_along_w=False,
             loads_halos=False,
             clears_columns=False,
+            starts_at_any_row=False,
+            skips_rows=False,
             converts_small_floats=False,
             claims_blocks=False,
             packs_floats=False,

@@ -2,16 +2,18 @@
 
     python benchmarks/hopper/descriptor_rows.py [--json FILE]        needs numpy, cuda-bindings and an H100 or H200
 
-A run of 72 rows lies in shared memory as TMA writes it, in swizzle 128B, and wgmma multiplies 64 of them from row 0, 1,
+A run of 96 rows lies in shared memory as TMA writes it, in swizzle 128B, and wgmma multiplies 64 of them from row 0, 1,
 .. 8 on: the start address of its descriptor advances by 128 bytes per row. The manual demands nothing of the start, but
 no public kernel is known to start off the pattern. Each product is compared with that of numpy, bit for bit: with a
 base offset of 0, as the pattern itself is aligned, and with the number of the row. Tap s of a convolution is such a
-product (docs/decisions/tma.md), so that the multiply needs no registers if it is right.
+product (docs/decisions/tma.md, "Multiplies read the taps of a run in place"), so that the multiply needs no registers
+if it is right. Groups of eight rows are 9 or 10 rows apart in images with eight output pixels in a row.
 """
 
 from __future__ import annotations
 
 import argparse
+import itertools
 import json
 import sys
 from collections.abc import Callable
@@ -20,13 +22,18 @@ from pathlib import Path
 import numpy as np
 from driver import checked
 
-ROWS, COLUMNS, MULTIPLIED, FILTERS = 72, 64, 64, 8
+ROWS, COLUMNS, MULTIPLIED, FILTERS = 96, 64, 64, 8
 ROW_BYTES = 2 * COLUMNS
 _PATTERN_ROWS = 8
-# Bits 16 and 32 of a descriptor: leading and stride byte offsets in units of 16 bytes; bit 62: swizzle 128B.
-_OFFSETS = 1 << 16 | _PATTERN_ROWS * ROW_BYTES // 16 << 32 | 1 << 62
 _BASE_OFFSET_BIT = 49
+# The rows from one group of eight rows to the next.
+_PITCHES = (8, 9, 10)
 _STEPS, _STEP_BYTES = 4, 32
+
+
+def _fields(pitch: int) -> int:
+    """Bits 16 and 32 of a descriptor: leading and stride byte offsets in units of 16 bytes; bit 62: swizzle 128B."""
+    return 1 << 16 | pitch * ROW_BYTES // 16 << 32 | 1 << 62
 
 
 def _copy(source: str, target: str, rows: int) -> str:
@@ -91,11 +98,10 @@ PTX = f"""
     mad.lo.u32 %start, %row, {ROW_BYTES}, %run;
     shr.u32 %start, %start, 4;
     cvt.u64.u32 %left, %start;
-    or.b64 %left, %left, {_OFFSETS};
     or.b64 %left, %left, %offsets;
     shr.u32 %start, %taps, 4;
     cvt.u64.u32 %right, %start;
-    or.b64 %right, %right, {_OFFSETS};
+    or.b64 %right, %right, {_fields(_PATTERN_ROWS)};
     mov.f32 %sum0, 0f00000000;
     mov.f32 %sum1, 0f00000000;
     mov.f32 %sum2, 0f00000000;
@@ -111,11 +117,11 @@ PTX = f"""
 }}
 """
 
-# Executes the kernel with a row and the bits that are added to the descriptor; returns the sums of the threads.
+# Executes the kernel with a row and the bits of the descriptor but its start; returns the sums of the threads.
 Execute = Callable[[np.ndarray, np.ndarray, int, int], np.ndarray]
 
 
-def on_gpu(images: np.ndarray, filters: np.ndarray, row: int, added: int) -> np.ndarray:
+def on_gpu(images: np.ndarray, filters: np.ndarray, row: int, fields: int) -> np.ndarray:
     """The sums on the first GPU of this process."""
     from cuda.bindings import driver
 
@@ -126,7 +132,7 @@ def on_gpu(images: np.ndarray, filters: np.ndarray, row: int, added: int) -> np.
     memory = [int(checked(driver.cuMemAlloc(array.nbytes))) for array in (images, filters, sums)]
     for address, array in zip(memory, (images, filters), strict=False):
         checked(driver.cuMemcpyHtoD(address, np.ascontiguousarray(array).ctypes.data, array.nbytes))
-    values = np.array([*memory, added, row], np.uint64)
+    values = np.array([*memory, fields, row], np.uint64)
     pointers = values.ctypes.data + 8 * np.arange(len(values), dtype=np.uint64)
     checked(driver.cuLaunchKernel(function, 1, 1, 1, 128, 1, 1, 0, 0, pointers.ctypes.data, 0))
     checked(driver.cuMemcpyDtoH(sums.ctypes.data, memory[2], sums.nbytes))
@@ -146,17 +152,19 @@ def tile(sums: np.ndarray) -> np.ndarray:
 
 
 def outcomes(execute: Execute) -> list[dict[str, object]]:
-    """For each first row and base offset the rows of the product that are wrong."""
+    """For each first row, pitch of groups and base offset the rows of the product that are wrong."""
     random = np.random.default_rng(0)
     images = random.integers(-8, 9, (ROWS, COLUMNS)).astype(np.float16)
     filters = random.integers(-8, 9, (FILTERS, COLUMNS)).astype(np.float16)
     exact = images.astype(np.float64) @ filters.T.astype(np.float64)
-    rows = []
-    for row in range(_PATTERN_ROWS + 1):
+    rows, number = [], np.arange(MULTIPLIED)
+    for pitch, row in itertools.product(_PITCHES, range(_PATTERN_ROWS + 1)):
+        read = row + number // _PATTERN_ROWS * pitch + number % _PATTERN_ROWS
         for offset in dict.fromkeys((0, row % _PATTERN_ROWS)):
-            found = tile(execute(images, filters, row, offset << _BASE_OFFSET_BIT))
-            wrong = np.flatnonzero((found != exact[row : row + MULTIPLIED]).any(axis=1))
-            rows.append({"row": row, "base_offset": offset, "wrong_rows": [int(each) for each in wrong]})
+            found = tile(execute(images, filters, row, _fields(pitch) | offset << _BASE_OFFSET_BIT))
+            wrong = np.flatnonzero((found != exact[read]).any(axis=1))
+            described = {"row": row, "pitch": pitch, "base_offset": offset}
+            rows.append({**described, "wrong_rows": [int(each) for each in wrong]})
     return rows
 
 
@@ -168,7 +176,7 @@ def main() -> int:
     for each in found:
         wrong = each["wrong_rows"]
         result = f"{len(wrong)} of {MULTIPLIED} rows are wrong" if wrong else "right"  # type: ignore[arg-type]
-        print(f"from row {each['row']}, base offset {each['base_offset']}: {result}")
+        print(f"from row {each['row']}, groups {each['pitch']} rows apart, base offset {each['base_offset']}: {result}")
     if options.json is not None:
         options.json.write_text(json.dumps(found))
     return 0

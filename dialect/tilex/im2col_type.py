@@ -97,8 +97,8 @@ class Im2colViewType(TileX.Type, name="im2col_view"):
 
 # The modes whose tiles do not cross rows of an image.
 BY_ROW = ("w", "w128", "stationary", "weights")
-# The modes in which one copy has the pixels of all taps along W: threads read the rows of each tap, or the rows move
-# from tap to tap in tensor memory, or multiplies with the filters as their first operand read the rows of each tap.
+# The modes in which one copy has the pixels of all taps along W: threads or multiplies read the rows of each tap, or
+# they move from tap to tap in tensor memory, or multiplies with the filters as their first operand read them.
 RUN, STATIONARY, WEIGHTS = "run", "stationary", "weights"
 # The parameters with one value per spatial dimension, in the order of the text.
 ARRAYS = ("window", "dilation", "stride", "lower", "upper")

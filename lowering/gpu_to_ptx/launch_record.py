@@ -8,6 +8,7 @@ from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, WgmmaOp, is_transposed
 from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import operations_named
@@ -40,8 +41,9 @@ def launch_record(kernel: KernelOp, maps: list[MakeTensorMapOp], threads: int, s
         "block": [threads, 1, 1],
         "cluster": [kernel.cluster_ctas, 1, 1],
         "shared_bytes": shared_bytes,
-        # NVIDIA publishes neither the bits of the NaN nor the order of the rows after each 32 pixels.
-        "allow_unconfirmed": any(op.fill == "nan" for op in maps) or _loads_halos(kernel),
+        # NVIDIA publishes neither the bits of the NaN nor the order of the rows after each 32 pixels, nor the addresses
+        # of a matrix descriptor that starts at any row.
+        "allow_unconfirmed": any(op.fill == "nan" for op in maps) or _loads_halos(kernel) or _starts_at_any_row(kernel),
     }
     if kernel.ctas > 1:
         record["grid_counts_clusters"] = True
@@ -56,6 +58,12 @@ def _loads_halos(kernel: KernelOp) -> bool:
     """Whether a load adds pixels after each 32."""
     loads = operations_named(kernel, (TmaLoadOp.OPERATION_NAME,))
     return any(op.halo and op.map.owner.opview.kind == "im2col_w128" for op in loads)
+
+
+def _starts_at_any_row(kernel: KernelOp) -> bool:
+    """Whether a multiply reads rows inside of lhs by the start of its descriptor."""
+    multiplies = operations_named(kernel, (Tcgen05MmaOp.OPERATION_NAME, WgmmaOp.OPERATION_NAME))
+    return any(op.shifted is not None and not is_transposed(op.accumulator) for op in multiplies)
 
 
 def parameter_type(type: ir.Type) -> str:

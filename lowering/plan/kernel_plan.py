@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tilex.im2col_type import BY_ROW
+from tilec.dialect.tilex.im2col_type import BY_ROW, RUN
 from tilec.dialect.tilex.prefetch import PrefetchOp
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.errors import UnsupportedError, UsageError
@@ -21,8 +21,8 @@ from tilec.lowering.plan.followed_hints import carried_hints, entry_options, hin
 from tilec.lowering.plan.layout_assignment import assign_layouts
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, matrix_plan, matrix_plans, refusal_of_operand
 from tilec.lowering.plan.matrix.row_loads import prefetch_map
+from tilec.lowering.plan.matrix.runs_of_taps import StationaryTile
 from tilec.lowering.plan.matrix.sharing import Sharing
-from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
 from tilec.lowering.plan.matrix.tensor_operand import columns_without_sharing, place_operands
 from tilec.lowering.plan.plan_remarks import plan_remarks
 from tilec.lowering.plan.ring_tiles import plan_ring_tiles, staging_limit
@@ -131,8 +131,9 @@ def make_plan(entry: ir.OpView, division: Division, target: Target, given: Compi
     here. Raises UnsupportedError.
     """
     options, remarks = division.options, list(division.remarks)
-    allowed = given.allow_unconfirmed
-    target = replace(target, fills_nan=allowed, loads_halos=allowed, clears_columns=allowed)
+    unconfirmed = ("fills_nan", "loads_halos", "clears_columns", "starts_at_any_row")
+    target = replace(target, **dict.fromkeys(unconfirmed, given.allow_unconfirmed))
+    target = replace(target, skips_rows=target.skips_rows and given.convolution == RUN)
 
     def chosen() -> tuple[MemoryOrder, Choice, MatrixPlan, str | None]:
         # The fence is one of each CTA, which does not wait for the acquires of others.

@@ -14,7 +14,7 @@ from tilec.lowering.matrix_unit import PROMOTED_ELEMENTS
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan, refusal_of_operand
 from tilec.lowering.plan.matrix.operand_source import load_location
 from tilec.lowering.plan.matrix.row_loads import prefetch_map
-from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile
+from tilec.lowering.plan.matrix.runs_of_taps import StationaryTile
 from tilec.lowering.plan.store_maps import has_storable_rows
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.list_words import loaded_word
@@ -43,6 +43,10 @@ def plan_remarks(
         if multiply.unit.is_weight_stationary:
             copies = _copies(plan.stationary.get(multiply.lhs.value))
             message = f"the filters are the first operand of tcgen05.mma.ws{copies}"
+            yield Remark("convolution", message, load_location(multiply.lhs.value))
+        reason = plan.stationary.get(multiply.lhs.value)
+        if target.starts_at_any_row and multiply.lhs.run is not None and isinstance(reason, str):
+            message = f"threads read the rows of the multiply from the run: {reason}"
             yield Remark("convolution", message, load_location(multiply.lhs.value))
         if multiply.promotes:
             elements = " by ".join(dict.fromkeys(multiply.types.elements))

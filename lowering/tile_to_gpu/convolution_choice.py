@@ -19,7 +19,7 @@ from tilec.dialect.tilex.im2col_rules import TILE_PIXELS, pixels_text
 from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, WEIGHTS
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
-from tilec.lowering.plan.matrix.stationary_tiles import run_of
+from tilec.lowering.plan.matrix.runs_of_taps import run_of
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, counting_loops
 from tilec.lowering.tile.expand.expand_tilex import MAKER

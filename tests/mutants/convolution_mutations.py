@@ -14,6 +14,9 @@ from tilec.runtime.tensor_maps.tensor_map import Recipe
 _COPY = re.compile(r"cp\.async\.bulk\.tensor\.\dd[^;]*;", re.DOTALL)
 _COORDINATES = re.compile(r"\[%rd\d+, \{([^}]*)\}\]")
 _OFFSETS = re.compile(r"\], \{([^}]*)\};")
+# A descriptor whose start moves, and its fields but the start, or the upper half of them.
+_MOVED = re.compile(r"(add\.s64 %rd\d+, %rd\d+, )(\d+);")
+_FIELDS = re.compile(r"((?:or\.b64 %rd\d+, %rd\d+|mov\.b64 %rd\d+, \{%r\d+), )(0x[0-9a-f]+)(\}?;)")
 _BYTES = re.compile(r"(mbarrier\.arrive\.expect_tx\S* _, \[%r\d+\], )(\d+);")
 
 
@@ -32,7 +35,7 @@ def changed_artifacts(artifact: Artifact) -> Iterator[ChangedArtifact]:
     """All mutants: of the tensor maps, then of the instructions."""
     maps = artifact.metadata.tensor_maps
     for index, recipe in enumerate(maps):
-        for change, changed in _changed_recipes(recipe):
+        for change, changed in _changed_recipes(recipe, artifact.metadata.allow_unconfirmed):
             replaced = (*maps[:index], changed, *maps[index + 1 :])
             metadata = dataclasses.replace(artifact.metadata, tensor_maps=replaced)
             yield ChangedArtifact(f"map {index}, {change}", dataclasses.replace(artifact, metadata=metadata))
@@ -40,13 +43,34 @@ def changed_artifacts(artifact: Artifact) -> Iterator[ChangedArtifact]:
         yield ChangedArtifact(change, dataclasses.replace(artifact, ptx=ptx))
 
 
-def _changed_recipes(recipe: Recipe) -> Iterator[tuple[str, Recipe]]:
+def changed_descriptors(artifact: Artifact, row_bytes: int) -> Iterator[ChangedArtifact]:
+    """Mutants of matrix descriptors: the start is another row or that of the buffer, groups of rows are a row apart."""
+    units = row_bytes // 16
+    for found in _MOVED.finditer(artifact.ptx):
+        moved, line = int(found[2]), artifact.ptx.count("\n", 0, found.start()) + 1
+        for changed in (moved - units, moved + units, 0):
+            ptx = f"{artifact.ptx[: found.start()]}{found[1]}{changed};{artifact.ptx[found.end() :]}"
+            change = f"line {line}, start {moved} to {changed}"
+            yield ChangedArtifact(change, dataclasses.replace(artifact, ptx=ptx))
+    for found in _FIELDS.finditer(artifact.ptx):
+        fields, line = int(found[2], 16), artifact.ptx.count("\n", 0, found.start()) + 1
+        # The stride byte offset begins at bit 32: the upper half may be alone.
+        row = units << (32 if found[1].startswith("or") else 0)
+        for changed in (fields - row, fields + row):
+            ptx = f"{artifact.ptx[: found.start()]}{found[1]}{changed:#x}{found[3]}{artifact.ptx[found.end() :]}"
+            change = f"line {line}, fields {fields:#x} to {changed:#x}"
+            yield ChangedArtifact(change, dataclasses.replace(artifact, ptx=ptx))
+
+
+def _changed_recipes(recipe: Recipe, allow_unconfirmed: bool) -> Iterator[tuple[str, Recipe]]:
     for name in ("box", "lower", "upper", "element_strides"):
         values = getattr(recipe, name)
         for k, value in enumerate(values):
             # The upper corner decides the number of steps.
             step = recipe.element_strides[1 + k] if name == "upper" else 1
-            if name == "element_strides" and (_has_one_element(recipe, k) or _is_unconfirmed(recipe, k)):
+            if name == "element_strides" and (
+                _has_one_element(recipe, k) or allow_unconfirmed and _is_along_images(recipe, k)
+            ):
                 continue
             for changed in (value - step, value + step):
                 new = (*values[:k], changed, *values[k + 1 :])
@@ -72,12 +96,9 @@ def _has_one_element(recipe: Recipe, dimension: int) -> bool:
     return recipe.kind != "im2col" and 1 < dimension < len(recipe.extents) - 1
 
 
-def _is_unconfirmed(recipe: Recipe, dimension: int) -> bool:
-    """Whether an element stride is that of the images of im2col::w::128, which no manual describes.
-
-    Its kernels have the hint allow_unconfirmed.
-    """
-    return recipe.kind == "im2col_w128" and dimension == len(recipe.extents) - 1
+def _is_along_images(recipe: Recipe, dimension: int) -> bool:
+    """Whether an element stride is that of the images, which no manual describes, and which may not be refused."""
+    return recipe.kind != "tiled" and dimension == len(recipe.extents) - 1
 
 
 def _changed_texts(ptx: str) -> Iterator[tuple[str, str]]:

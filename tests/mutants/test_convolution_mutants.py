@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from convolution_cases import BY_ROW
-from convolution_mutations import changed_artifacts
+from convolution_mutations import changed_artifacts, changed_descriptors
 from direct_convolution import conv_forward
 from mutations import mutants
 
@@ -78,6 +78,11 @@ ALL_TAPS = Problem(
 )
 
 
+# Rows of images are those of an instruction of sm_90a, of five in an image, or have the groups of a descriptor.
+ROWS_IN_PLACE = dataclasses.replace(ALL_TAPS, images=(3, 4, 64, 72))
+GROUPS_IN_PLACE = dataclasses.replace(ALL_TAPS, images=(17, 3, 8, 72))
+
+
 class CompiledConvolution:
     """The compiled kernel with its inputs, small integers whose sums are exact, and the convolution of numpy."""
 
@@ -90,7 +95,7 @@ class CompiledConvolution:
         args = (self.x, self.filters, self.expected.astype(np.float32), mode)
         given = Signature.from_arguments(problem.kernel, args).arguments
         # A run needs a known width.
-        if problem is ALL_TAPS:
+        if problem is not EACH_TAP:
             given = (*(dataclasses.replace(given[k], shape=args[k].shape) for k in range(3)), *given[3:])
         signature = Signature(given)
         self.artifact = ct.compile(problem.kernel, target=target, signature=signature, hints=hints).artifact
@@ -137,5 +142,22 @@ def test_mutants_of_one_copy_for_all_taps(target, mode):
     assert all(compiled.is_right(compiled.artifact, seed) for seed in SEEDS)
     changed = list(changed_artifacts(compiled.artifact))
     assert sum("offset" in str(each) for each in changed) >= 2
+    survivors = [str(each) for each in changed if compiled.survives(each.artifact)]
+    assert not survivors, "\n".join(survivors)
+
+
+@pytest.mark.parametrize(
+    ("target", "problem"),
+    [("sm_90a", ROWS_IN_PLACE), ("sm_90a", GROUPS_IN_PLACE), ("sm_100a", ALL_TAPS), ("sm_100a", GROUPS_IN_PLACE)],
+    ids=["rows", "groups", "skipped rows", "groups of tensor memory"],
+)
+def test_mutants_of_rows_in_place(target, problem):
+    """The start of a run, the row of it where each tap starts, and the rows from one row of images to the next."""
+    hints = {"convolution": "run", "allow_unconfirmed": True, "stages": 2}
+    compiled = CompiledConvolution(problem, target, None, hints)
+    assert all(compiled.is_right(compiled.artifact, seed) for seed in SEEDS)
+    descriptors = list(changed_descriptors(compiled.artifact, row_bytes=64))
+    assert sum("start" in str(each) for each in descriptors) >= 6 and any("fields" in str(each) for each in descriptors)
+    changed = [*changed_artifacts(compiled.artifact), *descriptors]
     survivors = [str(each) for each in changed if compiled.survives(each.artifact)]
     assert not survivors, "\n".join(survivors)

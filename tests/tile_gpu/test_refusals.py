@@ -32,6 +32,7 @@ PLAIN = "buffer<128x64xf16, shared, contiguous=1 swizzle=none>"
 MAP = "%r = tile_gpu.make_tensor_map"
 WORDS = "%words = arith.constant dense<0> : !e\n"
 MULTIPLY = "tile_gpu.tcgen05_mma f16 %slot#0, %slot#1"
+INSIDE = "tile_gpu.tcgen05_mma f16 %run#0, %slot#1 into %d accumulate %yes"
 COPY = "tile_gpu.tma_load %r[%n, %n] -> %slot#0 of %c : !a"
 PRODUCT = "%m = tile_gpu.multiply f16 %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d\n"
 POINTERS = "tensor<128x64xi64, #rows>"
@@ -276,7 +277,23 @@ REFUSALS = {
         "expected operands of f16, bf16 or tf32 and an accumulator of f32, not transposed, with scale, but got f8E4M3FN"
     ),
     f"{MULTIPLY} into %d accumulate %yes skip [%n] : !a, !b -> !d": (
-        "expected 4 words of skipped rows for 128 rows of one CTA, but got 1 for buffer<128x64xf32"
+        "expected 4 words of skipped rows for each 128 rows of one CTA or of a pair, but got 1 for buffer<128x64xf32"
+    ),
+    f"{RUNS}{INSIDE} : {RUN}, !b -> !d": "expected MxK, KxN and MxN, but got",
+    f"{RUNS}{INSIDE} shifted 9 : {RUN}, !b -> !d": "expected rows from 0 to 135 of lhs, but got 9 to 136",
+    f"{RUNS}{INSIDE} shifted -1 : {RUN}, !b -> !d": "expected rows from 0 to 135 of lhs, but got -1 to 126",
+    f"{RUNS}{INSIDE} shifted 0 every 8 by 9 : {RUN}, !b -> !d": "expected rows from 0 to 135 of lhs, but got 0 to 142",
+    f"{RUNS}{INSIDE} shifted 0 every 64 by 66 : {RUN}, !b -> !d": (
+        "expected a period of 8 or of a multiple of 128 rows, which divides 128 rows, and no smaller pitch, but got 64"
+    ),
+    f"{RUNS}{INSIDE} shifted 0 every 8 by 7 : {RUN}, !b -> !d": "no smaller pitch, but got 8 by 7",
+    f"{RUNS}{INSIDE} every 8 by 8 : {RUN}, !b -> !d": "expected every with shifted, of an accumulator that is not",
+    f"{RUNS}{INSIDE} shifted 0 {{period = 8 : i32}} : {RUN}, !b -> !d": "expected a period with a pitch, or none of",
+    f"{PLACED}{MULTIPLIED.format('%rows').replace('%yes', '%yes shifted 0')}": (
+        "expected lhs in shared memory in the layout contiguous=1 swizzle=32B or contiguous=1 swizzle=64B or"
+    ),
+    "%r = tile_gpu.wgmma f16 %slot#0, %slot#1, %x shifted 0 every 96 by 98 : !a, !b -> !t": (
+        "expected a period of 8 or of a multiple of 64 rows, which divides 128 rows"
     ),
     "tile_gpu.tcgen05_copy_scales %scale#0 -> %scale#2 : !m -> !o": "source and destination must agree, but got",
     "tile_gpu.tcgen05_mma_scaled %side#0, %side#1 scaled %scale#2, %scale#1 into %d accumulate %yes"

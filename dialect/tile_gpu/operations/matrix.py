@@ -39,6 +39,7 @@ RHS_KIND_CLAUSE = "{ rhs_kind $rhs_kind}"
 _STEP_BITS = 256
 # The lanes that a multiply may skip, and the words with a bit for each.
 _SKIPPED_ROWS, _SKIPPED_WORDS = 128, 4
+LANES_OF_WORD, WORDS_OF_PAIR = _SKIPPED_ROWS // _SKIPPED_WORDS, 2 * _SKIPPED_WORDS
 # The rows of a CTA in a pair that multiplies 128.
 _NARROW_ROWS = 64
 # The rows whose metadata one instruction reads (PTX ISA 9.7.16.10.8.2), and the layout of metadata.
@@ -46,8 +47,12 @@ SPARSE_ROWS, METADATA = 128, "sparse_metadata"
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
 # Of a multiply that keeps rows of the accumulator.
 SKIPPED_CLAUSE = "{ skip [$skipped]}"
-# Of a multiply into a transposed accumulator, and of one that moves the rows of lhs.
-SHIFTED_CLAUSE = "{ shifted $shifted}{ $ashift}"
+# Of a multiply that reads rows inside of lhs, and of one that moves the rows of lhs.
+_RUN_CLAUSE = "{ shifted $shifted}{ every $period by $pitch}"
+SHIFTED_CLAUSE = f"{_RUN_CLAUSE}{{ $ashift}}"
+# Rows after which every swizzle repeats: the groups of a matrix descriptor (PTX ISA 9.7.15.5.1, 9.7.16.4.1).
+PATTERN_ROWS = 8
+_SWIZZLED_ROWS = tuple(f"contiguous=1 swizzle={swizzle}" for swizzle in ("32B", "64B", "128B"))
 # PTX ISA 9.7.16.2.1: N and M of tcgen05.mma.ws, which are the rows and columns of the accumulator.
 WEIGHT_STATIONARY_ROWS, WEIGHT_STATIONARY_COLUMNS = (64, 128, 256), (32, 64, 128)
 # PTX ISA 9.7.16.10.9: scale-input-d of sm_100a, and the kinds that have it.
@@ -64,15 +69,56 @@ def matrix_shapes(op: ir.OpView) -> str | None:
     accumulator = tuple(op.operands[0].type.shape)
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
     if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (_multiplied_rows(op), rhs[1]):
-        return f"expected MxK, KxN and MxN, but got {lhs}, {rhs} and {accumulator}"
+        return _other_shapes(op)
     return None
 
 
+def _other_shapes(op: ir.OpView) -> str:
+    shapes = op.lhs.type.shape, op.rhs.type.shape
+    return f"expected MxK, KxN and MxN, but got {shapes[0]}, {shapes[1]} and {tuple(op.operands[0].type.shape)}"
+
+
 def _multiplied_rows(op: ir.OpView) -> int:
-    """The rows of lhs of which there are products: all, but of a multiply into a transposed accumulator."""
-    rows, accumulator = op.lhs.type.shape[0], op.operands[0].type
-    is_transposed = isinstance(accumulator, BufferType) and accumulator.is_transposed
-    return min(rows, accumulator.shape[0]) if is_transposed else rows
+    """The rows of lhs of which there are products: all, but of a multiply that can have `shifted` (rows_inside)."""
+    rows = op.lhs.type.shape[0]
+    return min(rows, op.operands[0].type.shape[0]) if hasattr(op, "shifted") else rows
+
+
+def is_transposed(accumulator: ir.Value) -> bool:
+    """Whether the columns of an accumulator have lanes, as those of a weight-stationary multiply."""
+    return isinstance(accumulator.type, BufferType) and accumulator.type.is_transposed
+
+
+def row_of_run(row: int, period: int | None, pitch: int | None) -> int:
+    """The row of a run that row `row` of a product is of, from the first one on."""
+    return row if period is None or pitch is None else row // period * pitch + row % period
+
+
+def rows_inside(op: ir.OpView) -> str | None:
+    """The rows that a multiply with `shifted` reads by a matrix descriptor, which has groups of eight rows."""
+    accumulator, lhs, period, pitch = op.operands[0].type, op.lhs.type, op.period, op.pitch
+    if is_transposed(op.operands[0]) or op.shifted is None:
+        if period or pitch:
+            return "expected every with shifted, of an accumulator that is not transposed"
+        return None if is_transposed(op.operands[0]) or lhs.shape[0] == accumulator.shape[0] else _other_shapes(op)
+    if not isinstance(lhs, BufferType) or lhs.memory == TENSOR or lhs.layout not in _SWIZZLED_ROWS:
+        found = lhs.spelled() if isinstance(lhs, BufferType) else lhs
+        return (
+            f"expected lhs in shared memory in the layout {' or '.join(_SWIZZLED_ROWS)} with shifted, but got {found}"
+        )
+    rows = accumulator.shape[0]
+    least = min(rows, _SKIPPED_ROWS if isinstance(accumulator, BufferType) else _NARROW_ROWS)
+    if (period is None) != (pitch is None):
+        return "expected a period with a pitch, or none of them"
+    if period is not None and (
+        period != PATTERN_ROWS and period % least or rows % period and period < rows or not period <= pitch
+    ):
+        expected = f"expected a period of {PATTERN_ROWS} or of a multiple of {least} rows, which divides {rows} rows"
+        return f"{expected}, and no smaller pitch, but got {period} by {pitch}"
+    last = op.shifted + row_of_run(rows - 1, period, pitch)
+    if op.shifted < 0 or last >= lhs.shape[0]:
+        return f"expected rows from 0 to {lhs.shape[0] - 1} of lhs, but got {op.shifted} to {last}"
+    return None
 
 
 # The shifts that an instruction descriptor allows (PTX ISA 9.7.16.4.2).
@@ -85,12 +131,10 @@ def most_shifted_rows(columns: int) -> int:
 
 
 def weight_stationary(op: ir.OpView) -> str | None:
-    """The problem with a multiply into a transposed accumulator, or with a shift of another one; or None."""
+    """The problem with a multiply into a transposed accumulator, or None."""
     accumulator, lhs, shift = op.accumulator.type, op.lhs.type, op.shifted or 0
     if not accumulator.is_transposed:
-        if op.shifted is None:
-            return None
-        return f"expected an accumulator whose layout is '{TRANSPOSED}' with shifted, but got {accumulator.spelled()}"
+        return None
     (rows, columns), most = accumulator.shape, most_shifted_rows(accumulator.shape[1])
     if rows not in WEIGHT_STATIONARY_ROWS or columns not in WEIGHT_STATIONARY_COLUMNS or lhs.memory == TENSOR:
         expected = "64, 128 or 256 rows by 32, 64 or 128 columns, and lhs in shared memory"
@@ -179,8 +223,11 @@ def skipped_rows(op: ir.OpView) -> str | None:
     words, accumulator = len(op.skipped), op.accumulator.type
     if accumulator.is_transposed:
         return None if words in (0, 2) else f"expected 2 words of skipped rows for {TRANSPOSED}, but got {words}"
-    if words and (words != _SKIPPED_WORDS or accumulator.shape[0] != _SKIPPED_ROWS or getattr(op, "pair", False)):
-        expected = f"{_SKIPPED_WORDS} words of skipped rows for {_SKIPPED_ROWS} rows of one CTA"
+    rows, is_pair = accumulator.shape[0], bool(getattr(op, "pair", False))
+    # Multiplies that may become those of a pair have the words of both CTAs.
+    are_of_pair = (words, rows) == (WORDS_OF_PAIR, _SKIPPED_ROWS)
+    if words and not are_of_pair and (is_pair or rows % _SKIPPED_ROWS or words * LANES_OF_WORD != rows):
+        expected = f"{_SKIPPED_WORDS} words of skipped rows for each {_SKIPPED_ROWS} rows of one CTA or of a pair"
         return f"expected {expected}, but got {words} for {accumulator.spelled()}"
     return None
 
@@ -241,7 +288,7 @@ def pair_shapes(op: ir.OpView, least_rows: int = _NARROW_ROWS) -> str | None:
         return "a multiply of a pair needs a kernel with a cluster"
     accumulator = tuple(op.accumulator.type.shape)
     lhs, rhs = op.lhs.type.shape, op.rhs.type.shape
-    if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (lhs[0], 2 * rhs[1]):
+    if len(lhs) != 2 or len(rhs) != 2 or lhs[1] != rhs[0] or accumulator != (_multiplied_rows(op), 2 * rhs[1]):
         return f"expected MxK, KxN/2 and MxN for a pair, but got {lhs}, {rhs} and {accumulator}"
     # PTX ISA 9.7.16.2.1, table 39: M of 128 or 256, N of 32 to 256 in steps of 32, which all kinds have.
     rows, columns = accumulator
@@ -258,7 +305,8 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
     With `depth`, only `depth` columns of lhs and rows of rhs count, from `first` on. Row i of the accumulator
     stays as it is where bit i % 32 of word i / 32 of `skipped` is set. With `shifted` row i of the product is that of
-    row `shifted` + i of lhs (README.md, "Weight-stationary multiplies"). With `ashift` the rows of lhs, in all steps
+    row `shifted` + i of lhs, with `every n by p` of row `shifted` + i / n * p + i % n (README.md, "Rows inside of lhs"
+    and "Weight-stationary multiplies"). With `ashift` the rows of lhs, in all steps
     along K but the last, move up by one after they are read (README.md, "Shifted rows").
     """
 
@@ -276,6 +324,8 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     first: Int32 | None
     depth: Int32 | None
     shifted: Int32 | None
+    period: Int32 | None
+    pitch: Int32 | None
     ashift: Flag
     scale: Int32 | None
     id: Int32 | None
@@ -286,6 +336,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     )
     rules = [
         weight_stationary,
+        rows_inside,
         pair_shapes,
         elements_of_operands,
         signs_of_integers,
@@ -355,6 +406,7 @@ class WgmmaOp(Operation, name="wgmma"):
     An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py), metadata `wgmma_metadata`. With
     `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is complete.
     With `factors` these are whole sums, multiplied by one tile after the other, and added as the last one multiplies.
+    With `shifted` the rows of lhs are those of `tcgen05_mma`.
     """
 
     interface = Interface(Category.MULTIPLY, scratch=Scratch.NONE)
@@ -368,13 +420,16 @@ class WgmmaOp(Operation, name="wgmma"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     promote: Flag
+    shifted: Int32 | None
+    period: Int32 | None
+    pitch: Int32 | None
     id: Int32 | None
     assembly = (
         f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{{ times [$factors]}}"
-        f"{ID_CLAUSE} attr-dict"
+        f"{_RUN_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [_shapes_with_metadata, elements_of_operands, signs_of_integers, _promoted_types]
+    rules = [_shapes_with_metadata, rows_inside, elements_of_operands, signs_of_integers, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

@@ -22,6 +22,7 @@ from tilec.dialect.tile_gpu.operations.matrix import (
     matrix_shapes,
     moved_rows,
     places_of_operands,
+    rows_inside,
     scaled_accumulator,
     signs_of_integers,
     skipped_rows,
@@ -237,6 +238,8 @@ class MultiplyOp(Operation, name="multiply"):
     lhs_unsigned: Flag
     rhs_unsigned: Flag
     shifted: Int32 | None
+    period: Int32 | None
+    pitch: Int32 | None
     ashift: Flag
     scale: Int32 | None
     id: Int32 | None
@@ -247,6 +250,7 @@ class MultiplyOp(Operation, name="multiply"):
     rules = [
         matrix_shapes,
         weight_stationary,
+        rows_inside,
         elements_of_operands,
         signs_of_integers,
         places_of_operands,

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
+from tilec.dialect.tile_gpu.operations.matrix import WORDS_OF_PAIR, Tcgen05MmaOp, Tcgen05MmaSparseOp
 from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType, ChannelType
@@ -104,8 +104,11 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
         has_rows = rows % TENSOR_LANES == 0 or rows == NARROW_ROWS and may_be_narrow
         if op.pair or not has_rows or columns % _COLUMN_STEP or columns > _MAXIMUM_COLUMNS:
             raise NotPairsError(f"a pair needs 64 or 128 rows per block and 32 to 256 columns, got {rows}x{columns}")
-        if isinstance(op, Tcgen05MmaOp) and (len(op.skipped) or _is_copied(op.lhs)):
+        if _is_copied(op.lhs):
             raise NotPairsError("the rows of a left operand move in tensor memory, which is done in each block")
+        words = len(op.skipped) if isinstance(op, Tcgen05MmaOp) else 0
+        if words and (words != WORDS_OF_PAIR or rows != TENSOR_LANES):
+            raise NotPairsError(f"rows are skipped, which a pair does with {TENSOR_LANES} rows per block, got {rows}")
         half = _half_of(op, channels, equal)
         if half not in found:
             found.append(half)

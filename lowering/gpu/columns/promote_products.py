@@ -101,7 +101,8 @@ def _promote(product: _Product) -> None:
         computing.move_before(op.operation)
     with ir.InsertionPoint(op.operation), op.location:
         operands = [sum.operands[2], op.lhs, op.rhs, op.metadata, list(product.factors)]
-        made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True)
+        rows = {"shifted": op.shifted, "period": op.period, "pitch": op.pitch}
+        made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True, **rows)
     set_compute_role(made, compute_role(op.operation))
     sum.results[0].replace_all_uses_with(made.result)
     for operand in (op.lhs, op.rhs):

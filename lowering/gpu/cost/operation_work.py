@@ -55,7 +55,8 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     """The multiply of an operation of the tensor pipe; None for other operations."""
     if op.operation.name not in MULTIPLIES:
         return None
-    (rows, depth), columns = op.lhs.type.shape, op.rhs.type.shape[-1]
+    # A run has more rows.
+    rows, depth, columns = op.operands[0].type.shape[0], op.lhs.type.shape[1], op.rhs.type.shape[-1]
     if "depth" in op.operation.attributes:
         depth = op.depth
     if op.operation.name == Tcgen05MmaOp.OPERATION_NAME and op.accumulator.type.is_transposed:

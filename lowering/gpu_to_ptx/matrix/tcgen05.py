@@ -9,7 +9,13 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.operations.matrix import MAXIMUM_SHIFTS, Tcgen05MmaOp, Tcgen05MmaSparseOp, rhs_kind
+from tilec.dialect.tile_gpu.operations.matrix import (
+    LANES_OF_WORD,
+    MAXIMUM_SHIFTS,
+    Tcgen05MmaOp,
+    Tcgen05MmaSparseOp,
+    rhs_kind,
+)
 from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
@@ -40,6 +46,8 @@ _WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
 _SPARSE = 1 << 2
 # PTX ISA 9.7.16.4.3: the place of a shift in the upper word of a mask.
 _SHIFT_OF_MASK = 24
+# The words with a bit for each lane of a CTA.
+_LANE_WORDS = TENSOR_LANES // LANES_OF_WORD
 # PTX ISA 9.7.16.10.9.3: the buffers that keep operand B of tcgen05.mma.ws, one for each step along K.
 _COLLECTORS = 4
 
@@ -141,7 +149,7 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
         return
     b, rows = lowering.b, op.accumulator.type.shape[0]
     # Operand A in tensor memory has addresses instead of descriptors (PTX ISA 9.7.16.10.5).
-    lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand(shared_layout(op.lhs.type), 1)
+    lhs = None if op.lhs.type.memory == TENSOR else MatrixOperand.lhs(op)
     instructions = [_instruction(lowering, each.opview, lhs) for each in multiplies]
     lhs_start = lowering.scalar(op.lhs)
     if lhs is not None:
@@ -160,14 +168,15 @@ def _mma(lowering: Lowering, operation: ir.Operation) -> None:
                     column = block * layout.block_columns + layout.column_of(step * STEP_BYTES // CELL_BYTES)
                     left = lowering.plus(lhs_start, column)
                 else:
-                    rows_before = block * min(op.lhs.type.shape[0], TENSOR_LANES)
-                    left = moved(lowering, lhs_start, lhs.row_offset(rows_before) + lhs.step_offset(step))
+                    rows_before = lhs.row_offset(block * block_rows)
+                    left = moved(lowering, lhs_start, rows_before + lhs.step_offset(step))
                 for number, (each, accumulator) in enumerate(zip(products, accumulators, strict=True)):
                     right = moved(lowering, each.rhs_start, each.rhs.step_offset(step))
                     accumulate = lowering.scalar(each.op.accumulate) if step == steps[0] else always
                     modifiers = _usage_of_lhs(number, len(products))
                     modifiers += ".ashift" if op.ashift and step != steps[-1] else ""
-                    operands = (accumulator, left, right, each.instruction, accumulate, *each.skipped)
+                    skipped = each.skipped if op.pair else each.skipped[block * _LANE_WORDS :][:_LANE_WORDS]
+                    operands = (accumulator, left, right, each.instruction, accumulate, *skipped)
                     text = _text(lowering, each.op, modifiers, is_first=step == steps[0])
                     b.location = named_location(each.op.operation)
                     b.execute(text, (), elected, *operands)
@@ -199,7 +208,8 @@ def _usage_of_lhs(number: int, count: int) -> str:
 
 def _text(lowering: Lowering, op: Tcgen05MmaOp, modifiers: str, *, is_first: bool) -> str:
     # PTX ISA 9.7.16.10.9: disable-output-lane, and scale-input-d.
-    lanes = f", {braced(6, len(op.skipped))}" if len(op.skipped) else ""
+    words = len(op.skipped) if op.pair else _LANE_WORDS
+    lanes = f", {braced(6, words)}" if len(op.skipped) else ""
     scale = f", {op.scale}" if op.scale is not None and is_first else ""
     kind, lhs = element_type(op.kind).mma_kind, "[$2]" if op.lhs.type.memory == TENSOR else "$2"
     return f"@$0 tcgen05.mma.{lowering.cta_group}.kind::{kind}{modifiers} [$1], {lhs}, $3, $4{lanes}, $5{scale};"

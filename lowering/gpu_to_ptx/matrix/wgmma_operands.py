@@ -153,7 +153,7 @@ def lhs_side(lowering: Lowering, op: WgmmaOp, registers: list[ir.Value]) -> Shar
     """The lhs, in the `registers` if there are any, or the descriptor of the rows of the warpgroup."""
     if registers:
         return RegisterSide(registers)
-    lhs = MatrixOperand(shared_layout(op.lhs.type), 1)
+    lhs = MatrixOperand.lhs(op)
     start = descriptor(lowering, lowering.scalar(op.lhs), lhs, WGMMA_DESCRIPTOR)
     _, along_rows = _groups(lowering, op)
     if along_rows == 1:
@@ -161,7 +161,13 @@ def lhs_side(lowering: Lowering, op: WgmmaOp, registers: list[ir.Value]) -> Shar
     group = _group(lowering)
     if along_rows < lowering.warps // WARPS_OF_A_GROUP:
         group = lowering.b.compute(f"and.b32 $0, $1, {along_rows - 1};", lowering.b.i32, group)
-    return SharedSide(lhs, _moved_by(lowering, start, group, lhs.row_offset(ROWS)))
+    start, in_period = _moved_by(lowering, start, group, lhs.row_offset(ROWS)), (lhs.period or ROWS) // ROWS
+    if 1 < in_period < along_rows:
+        # A pitch further for each period, which has several groups.
+        period = lowering.b.compute(f"shr.u32 $0, $1, {in_period.bit_length() - 1};", lowering.b.i32, group)
+        more = lhs.row_offset(in_period * ROWS) - in_period * lhs.row_offset(ROWS)
+        start = _moved_by(lowering, start, period, more)
+    return SharedSide(lhs, start)
 
 
 def rhs_side(lowering: Lowering, op: WgmmaOp) -> SharedSide:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.operations.matrix import PATTERN_ROWS, row_of_run
+from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.layout.shared_layout import SharedLayout
@@ -12,7 +14,7 @@ from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 
 _ADDRESS_MASK, _LOW_HALF = 0x3FFFF, 0xFFFFFFFF
 # The number of rows after which a swizzle pattern repeats (PTX ISA 5.5.7).
-_PATTERN_ROWS = {"none": 8, "32B": 8, "64B": 8, "128B": 8, "128B_atom_32B": 4}
+_PATTERN_ROWS = {"128B_atom_32B": 4}
 
 
 def operand_format(kind: str, is_unsigned: bool) -> str:
@@ -24,10 +26,21 @@ def operand_format(kind: str, is_unsigned: bool) -> str:
 
 @dataclass(frozen=True)
 class MatrixOperand:
-    """An operand in shared memory; `depth` is its dimension along K."""
+    """An operand in shared memory; `depth` is its dimension along K.
+
+    Of rows along K it may have those from `first` on, `period` rows after each `pitch` rows.
+    """
 
     layout: SharedLayout
     depth: int
+    first: int = 0
+    period: int | None = None
+    pitch: int | None = None
+
+    @staticmethod
+    def lhs(op: ir.OpView) -> MatrixOperand:
+        """The lhs of a multiply, with the rows that it reads."""
+        return MatrixOperand(shared_layout(op.lhs.type), 1, op.shifted or 0, op.period, op.pitch)
 
     @property
     def is_k_major(self) -> bool:
@@ -50,15 +63,17 @@ class MatrixOperand:
         return panel * self.layout.panel_stride_bytes + inside
 
     def row_offset(self, row: int) -> int:
-        """Bytes to row (column of rhs) number `row`, a multiple of the panel or of eight rows."""
+        """Bytes from the first row to row (column of rhs) number `row`, a multiple of the panel or of eight rows."""
         if self.is_k_major:
-            return row * self.layout.row_bytes
+            return row_of_run(row, self.period, self.pitch) * self.layout.row_bytes
         return row // self.layout.panel_elements * self.layout.panel_stride_bytes
 
     def constant_bits(self, format: DescriptorFormat) -> int:
         """The bits of the descriptor except the start address."""
-        pattern = _PATTERN_ROWS[self.layout.swizzle]
-        leading, stride = self.layout.panel_stride_bytes, pattern * self.layout.row_bytes
+        pattern = _PATTERN_ROWS.get(self.layout.swizzle, PATTERN_ROWS)
+        # Groups of eight rows may be further apart in a run.
+        next_group = row_of_run(pattern, self.period, self.pitch)
+        leading, stride = self.layout.panel_stride_bytes, next_group * self.layout.row_bytes
         if self.is_k_major and (self.layout.swizzle != "none" or self.layout.panels == 1):
             # This form ignores the leading offset; 1 is what the manual's examples write.
             leading = 1 << 4
@@ -70,7 +85,7 @@ class MatrixOperand:
 
 
 def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, format: DescriptorFormat) -> ir.Value:
-    """The descriptor of a buffer; `moved` offsets its start address.
+    """The descriptor of the rows of an operand in a buffer; `moved` offsets its start address.
 
     That of a slot of a ring is the descriptor of the first slot, which ptxas computes once, with its offset.
     """
@@ -79,9 +94,11 @@ def descriptor(lowering: Lowering, address: ir.Value, operand: MatrixOperand, fo
     if slot is not None:
         low = b.compute(f"or.b32 $0, $1, {bits & _LOW_HALF:#x};", b.i32, _encoded(lowering, slot.base))
         low = b.compute(f"mad.lo.s32 $0, $1, {slot.step >> 4}, $2;", b.i32, slot.number, low)
-        return b.compute(f"mov.b64 $0, {{$1, {bits >> 32:#x}}};", b.i64, low)
-    wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, _encoded(lowering, address))
-    return b.compute(f"or.b64 $0, $1, 0x{bits:016x};", b.i64, wide)
+        start = b.compute(f"mov.b64 $0, {{$1, {bits >> 32:#x}}};", b.i64, low)
+    else:
+        wide = b.compute("cvt.u64.u32 $0, $1;", b.i64, _encoded(lowering, address))
+        start = b.compute(f"or.b64 $0, $1, 0x{bits:016x};", b.i64, wide)
+    return moved(lowering, start, operand.first * operand.layout.row_bytes)
 
 
 def _encoded(lowering: Lowering, address: ir.Value) -> ir.Value:

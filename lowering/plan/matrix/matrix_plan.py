@@ -7,7 +7,7 @@ lines.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
@@ -32,9 +32,10 @@ from tilec.lowering.plan.matrix.operand_source import (
 )
 from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.row_loads import row_dimension, row_maps
+from tilec.lowering.plan.matrix.runs_of_taps import StationaryTile
 from tilec.lowering.plan.matrix.scale_factors import scale_operands, scale_source
 from tilec.lowering.plan.matrix.sharing import LADDER, Sharing
-from tilec.lowering.plan.matrix.stationary_tiles import StationaryTile, is_weight_stationary, stationary_tiles
+from tilec.lowering.plan.matrix.stationary_tiles import is_weight_stationary, stationary_tiles
 from tilec.lowering.plan.matrix.unit_choice import free_columns, matrix_types, unit_for, unit_reasons
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES
@@ -57,8 +58,8 @@ class Operand:
     TMA loads it if there is a `map`; otherwise it goes through registers, and `refusal` is the reason. Or it stays
     in registers, in the layout `register_layout`, or is placed from there in tensor memory, in `tensor_layout`. If
     `over` is given, the operand takes the place of that result of an earlier multiply, which nothing reads later. If
-    `run` is given, threads read the operand from that run of pixels. If `stationary` is given, it is copied to tensor
-    memory, where its rows move from tap to tap.
+    `run` is given, threads read the operand from that run of pixels. If `stationary` is given, it has rows of a run, in
+    shared memory or in tensor memory, where they move from tap to tap.
     """
 
     value: ir.Value
@@ -163,7 +164,7 @@ class MatrixPlan:
     maps: dict[ir.Value, TensorMap] = field(default_factory=dict)
     # The runs of pixels from which threads read tiles of images.
     runs: dict[ir.Value, ImageRun] = field(default_factory=dict)
-    # The tiles of images whose rows move in tensor memory, or the reasons why others in this mode do not.
+    # The tiles of images that multiplies read from a run, or the reasons why others in these modes are not.
     stationary: dict[ir.Value, StationaryTile | str] = field(default_factory=dict)
     # Tiles that threads load for tensor memory, where they are left operands.
     kept: set[ir.Value] = field(default_factory=set)
@@ -235,7 +236,7 @@ def matrix_plans(
     def plan_for(warps: int, read_bytes: frozenset[ir.Value] = frozenset()) -> MatrixPlan:
         choices = _Choices(target, warps, order, known, read_bytes)
         stationary = stationary_tiles(entry, target, choices.tma_refusal)
-        plan = MatrixPlan(runs=_runs(entry, choices), stationary=stationary)
+        plan = MatrixPlan(runs=_runs(entry, choices, stationary), stationary=stationary)
         free = free_columns(matrices, carried, target, warps, sharing)
         for op in multiplies:
             _add(plan, _decide(op, plan, free.get(op.operation), choices))
@@ -311,7 +312,7 @@ def _add_accumulators(plan: MatrixPlan, carried: dict[ir.Operation, Accumulator]
 
 def _skips_rows(plan: MatrixPlan, op: ir.Operation) -> bool:
     tile = plan.multiplies[op.results[0]].lhs.stationary
-    return tile is not None and tile.in_tensor_memory and tile.skipped is not None
+    return tile is not None and tile.skips_lanes
 
 
 def _refuse_changes(accumulator: Accumulator, plan: MatrixPlan) -> None:
@@ -329,7 +330,7 @@ def _decide(op: ir.OpView, plan: MatrixPlan, columns: int | None, choices: _Choi
     unit, refusals = _unit(op, types, columns, choices)
     maps = dict(plan.maps)
     is_narrow = op.operation.name in NARROW_MULTIPLIES
-    lhs = _stationary_lhs(op.lhs, unit, plan) or _lhs_of_run(op.lhs, unit, plan, choices.warps)
+    lhs = _stationary_lhs(op.lhs, unit, plan, choices) or _lhs_of_run(op.lhs, unit, plan, choices.warps)
     if lhs is None:
         lhs = Operand(op.lhs, 1, register_layout=register_lhs_layout(op.lhs, unit, choices.warps, plan.unit_of))
     if lhs.register_layout is None and lhs.run is None and lhs.stationary is None:
@@ -365,11 +366,14 @@ def _unit(
     return unit, refusals
 
 
-def _stationary_lhs(lhs: ir.Value, unit: MatrixUnit, plan: MatrixPlan) -> Operand | None:
-    """The lhs, if its rows move in tensor memory; the plan gets the reason where the unit does not read them there."""
+def _stationary_lhs(lhs: ir.Value, unit: MatrixUnit, plan: MatrixPlan, choices: _Choices) -> Operand | None:
+    """The lhs, if it has rows of a run; the plan gets the reason where the unit does not read them there."""
     tile = plan.stationary.get(lhs)
-    if isinstance(tile, StationaryTile) and not unit.accumulates_in_tensor_memory:
-        plan.stationary[lhs] = f"tile: the multiply is done by {unit.name}, which reads no tensor memory"
+    if isinstance(tile, StationaryTile) and unit.descriptor is None:
+        missing = "tensor memory" if tile.in_tensor_memory else "rows of a run"
+        plan.stationary[lhs] = f"tile: the multiply is done by {unit.name}, which reads no {missing}"
+        if is_of_run(tile.load):
+            plan.runs |= _runs_of([tile.load], choices)
         return None
     return Operand(lhs, 1, stationary=tile) if isinstance(tile, StationaryTile) else None
 
@@ -384,9 +388,15 @@ def _lhs_of_run(lhs: ir.Value, unit: MatrixUnit, plan: MatrixPlan, warps: int) -
     return Operand(lhs, 1, register_layout=layout, run=run)
 
 
-def _runs(entry: ir.OpView, choices: _Choices) -> dict[ir.Value, ImageRun]:
-    """The runs of the tiles that are loaded so."""
+def _runs(
+    entry: ir.OpView, choices: _Choices, stationary: Mapping[ir.Value, StationaryTile | str]
+) -> dict[ir.Value, ImageRun]:
+    """The runs of the tiles that threads read from them."""
     loads = [op for op in operations_named(entry, (IMAGE_LOAD,)) if is_of_run(op)]
+    return _runs_of([op for op in loads if not isinstance(stationary.get(op.tile), StationaryTile)], choices)
+
+
+def _runs_of(loads: Sequence[ir.OpView], choices: _Choices) -> dict[ir.Value, ImageRun]:
     found = {op.tile: choices.tma_refusal(op) or image_run(op, choices.target) for op in loads}
     return {tile: run for tile, run in found.items() if not isinstance(run, str)}
 

@@ -10,27 +10,30 @@ row that gets a pixel of another image at a tap would read padding, so the multi
 "weights" each multiply reads the rows of its tap in shared memory, and a mask clears those rows. With a stride
 a run has every `stride`-th pixel, so that taps which differ by the stride share a run: taps 0 and 2 of stride 2, not 1.
 A tap that is further from the tap before it starts a new run.
+
+In mode "run" each multiply reads the rows of its tap in shared memory too (dense_runs.py).
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.matrix import MAXIMUM_SHIFTS, most_shifted_rows
-from tilec.dialect.tile_gpu.operations.shifted_rows import MOST_OF_SPAN
-from tilec.dialect.tilex.im2col_type import STATIONARY, WEIGHTS, Im2colViewType
+from tilec.dialect.tile_gpu.operations.shifted_rows import LANE_GROUPS, MOST_OF_SPAN
+from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_named, users_of
+from tilec.lowering.plan.matrix.dense_runs import dense_tile
 from tilec.lowering.plan.matrix.operand_source import is_rounded_by_tma, operand_source
+from tilec.lowering.plan.matrix.runs_of_taps import Row, StationaryTile, run_of, skipped_pixels
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
 from tilec.lowering.tile_to_gpu.access.image_run import IMAGE_LOAD
-from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 from tilec.lowering.tile_to_gpu.access.tensor_modes import (
     OFFSET_LIMIT_ALONG_W,
     Im2colFields,
@@ -41,84 +44,6 @@ from tilec.lowering.tile_to_gpu.access.tensor_modes import (
 _OTHER_USE = "only left operands of matrix multiplies in the loop or branch of the load share a run of pixels"
 # PTX ISA 5.5.5.1: the pixels that im2col::w::128 adds after each 32.
 _MOST_NEW_PIXELS = 30
-
-
-@dataclass(frozen=True)
-class StationaryTile:
-    """The tile of a load at one tap along W.
-
-    Attributes:
-        load: the load.
-        map: the tensor map of the run.
-        fields: the fields of the map that differ from those of an im2col view.
-        first: the first tap along W of the run.
-        moves: the number of rows by which the run has moved at the tap.
-        start: the distance of the first pixel of the run from that which the first output pixel reads at tap 0.
-        offset: the distance of the pixels along W from those of the walk of TMA.
-        halo: the pixels of the run after each 32, four rows of the buffer each, or after all of them in mode "weights".
-        width: the output pixels of a row, and the pixels of the run that are of a row of an image.
-        skipped: the first output pixel of a row that reads padding at the tap, and the one after the last; or None.
-    """
-
-    load: ir.OpView
-    map: TensorMap
-    fields: Im2colFields
-    first: int
-    moves: int
-    start: int
-    offset: int
-    halo: int
-    width: int
-    skipped: tuple[int, int] | None
-
-    @property
-    def in_tensor_memory(self) -> bool:
-        """Whether the rows move in tensor memory."""
-        return bool(self.load.view.type.mode == STATIONARY)
-
-    @property
-    def run(self) -> Hashable:
-        """A key that is equal for the tiles of one run."""
-        return run_of(self.load), self.first
-
-
-@dataclass(frozen=True)
-class _Row:
-    """The taps along W of a view, each with its run.
-
-    Attributes:
-        runs: for each tap, the first tap of its run, and the number of rows by which the run has moved.
-        distances: the distance of each tap from the first pixel of its row of an image, at the first output pixel, in
-            pixels of the stride, rounded down.
-        remainders: the pixels that are left.
-    """
-
-    runs: tuple[tuple[int, int], ...]
-    distances: tuple[int, ...]
-    remainders: tuple[int, ...]
-
-    @staticmethod
-    def of(type: Im2colViewType) -> _Row:
-        """The taps along W of a type of views."""
-        read = [tap * type.dilation[-1] - type.lower[-1] for tap in range(type.window[-1])]
-        distances, remainders = zip(*(divmod(at, type.stride[-1]) for at in read), strict=True)
-        runs: list[tuple[int, int]] = []
-        newest: dict[int, int] = {}
-        for tap, (distance, remainder) in enumerate(zip(distances, remainders, strict=True)):
-            before = newest.get(remainder)
-            follows = before is not None and distances[before] + 1 == distance
-            runs.append((runs[before][0], runs[before][1] + 1) if before is not None and follows else (tap, 0))
-            newest[remainder] = tap
-        return _Row(tuple(runs), distances, remainders)
-
-    def most_moves(self, first: int | None = None) -> int:
-        """The moves of the run that begins with a tap, or of any run."""
-        return max(moves for begin, moves in self.runs if first is None or begin == first)
-
-
-def run_of(load: ir.OpView) -> Hashable:
-    """A key that is equal for loads of a block that differ in the tap along W alone."""
-    return load.operation.block, load.view, *load.index, *list(load.offset)[:-1]
 
 
 def mode_of_images(multiply: ir.OpView) -> str | None:
@@ -155,9 +80,9 @@ def stationary_tiles(
 
 def _is_stationary(view: ir.Value) -> bool:
     type = view.type
-    if not isinstance(type, Im2colViewType) or type.mode not in (STATIONARY, WEIGHTS):
+    if not isinstance(type, Im2colViewType) or type.mode not in (STATIONARY, WEIGHTS, RUN):
         return False
-    return type.mode == STATIONARY or _Row.of(type).most_moves() > 0
+    return type.mode != WEIGHTS or Row.of(type).most_moves() > 0
 
 
 def _operands(load: ir.OpView) -> list[ir.Value]:
@@ -169,7 +94,7 @@ def _operands(load: ir.OpView) -> list[ir.Value]:
 
 def _moved_together(loads: Sequence[ir.OpView]) -> list[list[ir.OpView]]:
     """The loads of one block and position in the window by their run; together if a tap is not known."""
-    row, groups = _Row.of(loads[0].view.type), defaultdict[int, list[ir.OpView]](list)
+    row, groups = Row.of(loads[0].view.type), defaultdict[int, list[ir.OpView]](list)
     for op in loads:
         tap = splat(op.offset[-1])
         if tap is None:
@@ -184,7 +109,7 @@ def _order_problem(loads: Sequence[ir.OpView]) -> str | None:
     if None in known.values():
         return "offset: the tap along W is not a constant, also after the loop over it is unrolled"
     taps = {value: known[op.tile] or 0 for op in loads for value in _operands(op)}
-    row = _Row.of(loads[0].view.type)
+    row = Row.of(loads[0].view.type)
     block, users = loads[0].operation.block, [user for value in taps for user in users_of(value)]
     if not all(user.name in PLAIN_MULTIPLIES and user.block == block for user in users):
         return _OTHER_USE
@@ -192,7 +117,7 @@ def _order_problem(loads: Sequence[ir.OpView]) -> str | None:
     order = [op for op in block.operations if op.operation in users]
     if not all(op.lhs in taps and op.rhs not in taps for op in order):
         return _OTHER_USE
-    if loads[0].view.type.mode == WEIGHTS:
+    if loads[0].view.type.mode != STATIONARY:
         return None
     sequence = [taps[op.lhs] for op in order]
     moves = [row.runs[tap][1] for tap in sequence]
@@ -210,9 +135,9 @@ def _size_problem(tiles: Sequence[StationaryTile | str], target: Target) -> str 
     runs = {tile.first: tile for tile in tiles if isinstance(tile, StationaryTile) and not tile.in_tensor_memory}
     sizes, filters = list[int](), [0]
     for tile in runs.values():
-        pixels, channels = tile.load.view.type.tile_shape
+        _, channels = tile.load.view.type.tile_shape
         size = channels * element_bits(tile.load.view.type.element) // 8
-        sizes.append((pixels + tile.halo) * size)
+        sizes.append(tile.rows * size)
         filters += [size * user.results[0].type.shape[1] for lhs in _operands(tile.load) for user in users_of(lhs)]
     if sum(sizes) + 2 * max(filters) <= target.shared_bytes:
         return None
@@ -221,6 +146,8 @@ def _size_problem(tiles: Sequence[StationaryTile | str], target: Target) -> str 
 
 def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     type = load.view.type
+    if type.mode == RUN:
+        return dense_tile(load, target)
     in_tensor_memory = type.mode == STATIONARY
     if not target.loads_along_w:
         return f"mode: {target.name} has no tensor memory, in which rows move"
@@ -245,7 +172,7 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
         return f"array, stride and padding: expected {expected}, got {width} and {outputs}"
     tap = splat(load.offset[-1])
     assert tap is not None, "the order of the taps is known"
-    row = _Row.of(type)
+    row = Row.of(type)
     first, moves = row.runs[tap]
     more = row.most_moves(first)
     most = _MOST_NEW_PIXELS if in_tensor_memory else min(_most_shift(lhs) for lhs in _operands(load))
@@ -269,18 +196,13 @@ def _tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     if _operands(load) != [load.tile]:
         map = replace(map, element="tf32")
     start = before * stride + type.lower[-1]
-    skipped = _skipped(row.distances[tap], outputs)
+    skipped = skipped_pixels(row.distances[tap], outputs)
     padded = 0 if skipped is None else skipped[1] - skipped[0]
     if not in_tensor_memory and padded and not all(0 < span <= MOST_OF_SPAN for span in (padded, outputs - padded)):
         found = f"{padded} of the {outputs} output pixels of a row read padding at tap {tap}"
         return f"array and padding: a mask has spans of 1 to {MOST_OF_SPAN} pixels, and {found}"
-    return StationaryTile(load, map, fields(map.swizzle), first, moves, start, offset, halo, outputs, skipped)
-
-
-def _skipped(moved: int, width: int) -> tuple[int, int] | None:
-    """The output pixels of a row whose pixel, `moved` further, is outside of the row."""
-    begin, end = (0, min(-moved, width)) if moved < 0 else (max(width - moved, 0), width)
-    return (begin, end) if begin < end else None
+    rows = type.tile_shape[0] + (LANE_GROUPS * halo if in_tensor_memory else halo)
+    return StationaryTile(load, map, fields(map.swizzle), first, moves, start, offset, halo, rows, outputs, skipped)
 
 
 def _most_shift(lhs: ir.Value) -> int:

@@ -107,7 +107,7 @@ class Conversion:
     """The decisions for an entry, and its converted values, views, accumulators and slots."""
 
     def __init__(self, plan: Plan, use_tma: bool, declarations: Declarations) -> None:
-        self.target, self.warps = plan.target, plan.warps
+        self.target, self.warps, self.ctas = plan.target, plan.warps, plan.ctas
         self.plan, self.layouts, self.order = plan.matrix, plan.layouts, plan.order
         self.vectors, self.stores = plan.vectors, plan.stores
         self.use_tma = use_tma

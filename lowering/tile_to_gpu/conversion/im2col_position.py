@@ -125,6 +125,22 @@ def first_pixel(op: ir.OpView, view: TileView, conversion: Conversion) -> list[i
     return conversion.positions[key]
 
 
+def in_rows_before(
+    position: Sequence[ir.Value], op: ir.OpView, view: TileView, conversion: Conversion
+) -> list[ir.Value]:
+    """Coordinates of a pixel, W first and the image last, of which that along W may be in the row of pixels before."""
+    type, extents = view.type, _extents(view, conversion.declarations)
+    corners = [0, *(-lower for lower in reversed(type.lower[:-1]))]
+    steps, found, at = list(reversed(type.stride)), list[ir.Value](), position[0]
+    for k, (corner, step) in enumerate(zip(corners, steps, strict=True)):
+        is_before = emitter.less_than(at, emitter.i32(corner), unsigned=False)
+        row = _scalar_value(_multiplied(_at_least(extents[-1 - k], 1), step), 32)
+        found.append(_select(is_before, emitter.binary("arith.addi", at, row), at))
+        back = _select(is_before, emitter.i32(steps[k + 1] if k + 1 < len(steps) else 1), emitter.i32(0))
+        at = emitter.binary("arith.subi", position[k + 1], back)
+    return [*found, at]
+
+
 @contextmanager
 def output_column(op: ir.OpView, view: TileView, conversion: Conversion) -> Iterator[ir.Value]:
     """The output pixel along W with which the tile of an access starts, as i32; operations inside follow directly."""

@@ -50,6 +50,17 @@ uint32_t MatrixLayout::address(uint32_t row, uint32_t depth, uint32_t bytes, boo
   return swizzled(swizzle, start + offset);
 }
 
+std::string MatrixLayout::rows_off_pattern(uint32_t rows) const {
+  const uint32_t span = swizzle_span(swizzle), pattern = 8 * span;
+  if (span == 0)
+    return "";
+  if (const uint32_t row = start % pattern / span)
+    return "a matrix descriptor that starts at row " + std::to_string(row) + " of its swizzle pattern";
+  if (rows > 8 && stride % pattern)
+    return "a matrix descriptor whose groups of eight rows are " + std::to_string(stride) + " bytes apart";
+  return "";
+}
+
 DecodedDescriptor decode_wgmma_descriptor(uint64_t descriptor) {
   DecodedDescriptor decoded{decode_offsets(descriptor), "", ""};
   constexpr Swizzle modes[] = {Swizzle::None, Swizzle::B128, Swizzle::B64, Swizzle::B32};

@@ -19,6 +19,10 @@ struct MatrixLayout {
   /// Shared-memory address of element (row, depth): `row` counts M or N, `depth` counts K, from the start of
   /// the descriptor; `bytes` is the size of an element. Elements narrower than a core-matrix row are contiguous.
   uint32_t address(uint32_t row, uint32_t depth, uint32_t bytes, bool depth_major) const;
+
+  /// A description of the layout if its `rows` K-major rows start at another row of the pattern of the swizzle than the
+  /// first, or if the groups of eight rows do; empty otherwise. PTX ISA does not define their addresses.
+  std::string rows_off_pattern(uint32_t rows) const;
 };
 
 /// The content of a descriptor, or an error message ("expected ..., got ...").

@@ -204,7 +204,7 @@ REFUSALS = {
     ),
     "another accumulator": (
         lambda: text_of("f16", 128, 32, shift=1).replace("tensor, lanes=128 transposed", "tensor, lanes=128"),
-        "expected an accumulator whose layout is 'lanes=128 transposed' with shifted",
+        "expected rows from 0 to 127 of lhs, but got 1 to 128",
     ),
     "pair": (
         lambda: text_of("f16", 64, 32).replace("tcgen05_mma f16", "tcgen05_mma f16 pair"),

@@ -113,6 +113,16 @@ def test_model_chooses(target: str, columns: int, chosen: str) -> None:
     assert not remarks_of(other)
 
 
+def test_model_chooses_runs_in_place() -> None:
+    """With allow_unconfirmed multiplies read the taps of a run: the tensor core of sm_90a does not wait at its end."""
+    for columns in (128, 256):
+        kernel = compiled("sm_90a", columns=columns, width=64, hints=ALLOWED)
+        assert " shifted 2 every 64 by 66" in re.sub(r"\s+", " ", kernel.stage("gpu").content(False).decode())
+        assert "% less time by the model than with a copy of" in remarks_of(kernel)[0]
+        assert instructions(kernel) == instructions(compiled("sm_90a", "run", columns=columns, width=64, hints=ALLOWED))
+    assert lowering_of(compiled("sm_90a", columns=256, width=64)) == "im2col"
+
+
 @ct.kernel
 def product(A, B, C, rows: ct.Constant[int], columns: ct.Constant[int]):
     i, j, total = ct.bid(0), ct.bid(1), ct.zeros((rows, columns), ct.float32)

@@ -74,6 +74,17 @@ KERNEL_ROWS = (
     ),
     KernelRow(
         "5.5.4",
+        "im2col of pixels before the first image",
+        'the hint `convolution="run"` with `allow_unconfirmed`: a run without padding starts before the pixels of its '
+        "tile, so that multiplies read each tap in place and skip rows at the ends of rows of images",
+        'sm_100a; tiles of a multiple of 128 pixels. Runs with padding, or threads, serve other views of mode "run"',
+        (
+            "kernels/convolution/test_dense_runs.py::test_one_seed",
+            "kernels/convolution/test_dense_runs.py::test_rows_of_each_tap",
+        ),
+    ),
+    KernelRow(
+        "5.5.4",
         "im2col_no_offs",
         "stores through `ct.im2col_view` of one tap, without padding and without a mode along W",
         "both targets; strides are multiples of 16 bytes. Threads scatter rows otherwise",

@@ -193,7 +193,9 @@ CONVOLUTION = (
         "Algorithm 3: one load for the taps of a row",
         'With `mode="run"` TMA loads a run of pixels once, with the padding between rows, for all taps along W. '
         "Threads read the rows of each tap from shared memory; on sm_100a they store them to tensor memory, on sm_90a "
-        "they are operands in registers. A window of 3 by 3 needs a third of the bytes of algorithm 2.",
+        "they are operands in registers. A window of 3 by 3 needs a third of the bytes of algorithm 2. With the hint "
+        "`allow_unconfirmed` matrix descriptors start at the row of each tap in shared memory: an instruction has "
+        "pixels of one row of images, or skips those of others.",
         drawings.run_of_pixels(),
         excerpts=(
             Excerpt("convolution run", ("cp.async.bulk.tensor.4d.shared::cta.global", "tcgen05.st", "tcgen05.mma")),
@@ -204,6 +206,7 @@ CONVOLUTION = (
             program_test("convolution run", "sm_90a"),
             "kernels/convolution/test_image_runs.py::test_one_seed",
             "kernels/convolution/test_image_runs.py::test_run_loads_a_third_of_the_pixels",
+            "kernels/convolution/test_dense_runs.py::test_rows_of_each_tap",
         ),
         differs=(
             (

@@ -128,6 +128,8 @@ SharedOperand shared_operand(Warp &warp, uint64_t descriptor, Type type, uint32_
     warp.trap(trap_kind::descriptor, decoded.violation);
   if (!decoded.unconfirmed.empty())
     warp.unconfirmed(decoded.unconfirmed);
+  if (const std::string rows_read = decoded.layout.rows_off_pattern(rows); !transposed && !rows_read.empty())
+    warp.unconfirmed(rows_read);
   const NumberFormat format = *operand_format(type);
   return {decoded.layout, format, rows, depth_bytes / container_bytes(format), !transposed, negate};
 }

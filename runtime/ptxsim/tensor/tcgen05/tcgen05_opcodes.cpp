@@ -48,6 +48,8 @@ SharedOperand shared_operand(Warp &warp, const Operand &operand, NumberFormat fo
                              : "expected no 32-byte atoms for an MN-major matrix of narrower elements");
   if (!transposed && wide_atom)
     warp.unconfirmed("a K-major matrix with 32-byte atoms");
+  if (const std::string rows_read = layout.rows_off_pattern(rows); !transposed && !rows_read.empty())
+    warp.unconfirmed(rows_read);
   return {layout, format, rows, depth, !transposed, negate, 0, packed};
 }
 
