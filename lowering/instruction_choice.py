@@ -51,22 +51,18 @@ FMA_OPERATIONS = 3 + len(COEFFICIENTS) + 1
 ALU_OPERATIONS = 3
 
 
-def is_rounded_to_f16(op: ir.Operation) -> bool:
-    """Whether the elements of a result are only rounded to the nearest f16, which has no numbers near zero."""
+def rounded_to(op: ir.Operation) -> str | None:
+    """The type of 16 bits to which the elements of a result are only rounded, to the nearest; None for other uses."""
     readers = [
         use.owner.operation
         for part in reached(op.results[0], _renamed)
         for use in part.uses
         if use.owner.operation.name not in _RENAMES
     ]
-    return bool(readers) and all(map(_rounds_to_f16, readers))
-
-
-def _rounds_to_f16(op: ir.Operation) -> bool:
-    if op.name != "arith.truncf" or "roundingmode" in op.attributes:
-        return False
-    type = op.results[0].type
-    return isinstance(type.element_type if isinstance(type, ir.RankedTensorType) else type, ir.F16Type)
+    if any(reader.name != "arith.truncf" or "roundingmode" in reader.attributes for reader in readers):
+        return None
+    types = {str(getattr(reader.results[0].type, "element_type", reader.results[0].type)) for reader in readers}
+    return types.pop() if len(types) == 1 and types < {"f16", "bf16", ""} else None
 
 
 def _renamed(value: ir.Value) -> list[ir.Value]:

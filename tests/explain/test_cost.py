@@ -80,7 +80,7 @@ def _functions_of_a_thread(ptx: str) -> int:
 
     The divisions of operands for which a reciprocal is not exact enough are in blocks of their own.
     """
-    usual = re.sub(r"\$divide(_next)?(_\d+)?:.*?(?=\$)", "", ptx, flags=re.DOTALL)
+    usual = re.sub(r"\$divide(_row|_next)?(_\d+)?:.*?(?=\$)", "", ptx, flags=re.DOTALL)
     return len(re.findall(r"\b(?:ex2\.approx|div\.|rcp\.)", usual))
 
 

@@ -20,9 +20,9 @@ from tilec.lowering.instruction_choice import (
     LEAST_FLUSHED,
     LEAST_QUOTIENTS,
     is_position,
-    is_rounded_to_f16,
     polynomial_elements,
     position_comparisons,
+    rounded_to,
 )
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import Step
@@ -48,6 +48,8 @@ _PACKED_STEPS = {"math.exp": 4.0, "math.tanh": 6.0}
 _PAIRED = ("arith.truncf", "arith.extf")
 # The operations of rcp.rn.f32 and of the checks of a divisor (ptxas 13.0).
 _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
+# The operations of two halves of a reciprocal, and of their check.
+_HALVES_FMA, _HALVES_ALU = 5, 9
 # A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
 # negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
 _WORD_BITS = 32
@@ -67,7 +69,7 @@ def elementwise_work(op: ir.OpView, device: Device, known: VisitedTiles) -> Step
         return mask
     divisors = _shared_divisors(op, known)
     if divisors is not None:
-        return _shared_division(elements, divisors, is_rounded_to_f16(op.operation), device)
+        return _shared_division(elements, divisors, rounded_to(op.operation), device)
     if _is_flushed(op):
         return Step(exponentials=elements) + _flush_test(elements, device)
     bits = bit_work(op, elements, device)
@@ -154,9 +156,12 @@ def _shared_divisors(op: ir.OpView, known: VisitedTiles) -> float | None:
     return divisors if executed_elements(op.lhs.type) >= LEAST_QUOTIENTS * divisors else None
 
 
-def _shared_division(elements: float, divisors: float, to_f16: bool, device: Device) -> Step:
-    """The float operations of an element are packed: its quotient, and half of one that tests it; others in threes."""
-    fma = 3.5 * elements
-    checks = 0.0 if to_f16 else (1 + 1 / device.comparisons_per_instruction) * elements
-    per_divisor = Step(fma=_DIVISOR_FMA * divisors, alu=_DIVISOR_ALU * divisors, exponentials=divisors)
+def _shared_division(elements: float, divisors: float, rounded: str | None, device: Device) -> Step:
+    """The float operations of an element are packed; those that test the dividends are in threes."""
+    # By two halves of the reciprocal, or a quotient, its correction and half of an operation that tests it.
+    fma = (2.0 if rounded else 3.5) * elements
+    checks = 0.0 if rounded == "f16" else (1 + 1 / device.comparisons_per_instruction) * elements
+    divisor_alu = _DIVISOR_ALU + (_HALVES_ALU if rounded else 0)
+    divisor_fma = _DIVISOR_FMA + (_HALVES_FMA if rounded else 0)
+    per_divisor = Step(fma=divisor_fma * divisors, alu=divisor_alu * divisors, exponentials=divisors)
     return Step(fma=fma, alu=checks, joined=fma - fma / device.floats_per_instruction) + per_divisor

@@ -12,14 +12,19 @@ from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_divided
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement, element
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, each, each_distinct, in_pairs, instruction, reduced
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
-from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, is_rounded_to_f16
+from tilec.lowering.instruction_choice import LEAST_QUOTIENTS, rounded_to
 
 # Divisors in [2^-20, 2^20] and dividends of magnitudes in [2^-100, 2^100] have quotients and, with 2^-46 of the
 # dividend as last digit, remainders in the range of normal and exact numbers.
 _LEAST_DIVISOR, _LARGEST_DIVISOR = "0f35800000", "0f49800000"
 _LARGEST_DIVIDEND = "0f71800000"
-# Twice the bits of 2^-100, less one: without the sign, and zero is the largest number.
-_LEAST_DIVIDEND_CODE = 2 * (27 << 23) - 1
+# The exponents of the least dividends that are not zero, by the type to which quotients are rounded.
+_LEAST_EXPONENTS = {None: -100, "bf16": -60}
+_BIAS, _FRACTION_BITS = 127, 23
+# By type, the last bits of a divisor that tell whether quotients may be close to a boundary of rounding.
+_LAST_BITS = {"f16": 13, "bf16": 16}
+# The least f32.
+_LEAST = "0f00000001"
 # The elements of a vector access of local memory.
 _VECTOR = 4
 # Functions, and whether the operands are signed.
@@ -39,8 +44,8 @@ def divf(lowering: Lowering, operation: ir.Operation) -> None:
     """Divides 16-bit floats in f32: 24 bits are at least 2 * 11 + 2, so the second rounding has no effect."""
     kind = element(operation.results[0])
     if kind.name == "f32" and _shares_divisors(lowering, operation):
-        to_f16 = is_rounded_to_f16(operation)
-        each_distinct(lowering, operation, lambda columns: _divide_by_shared(lowering, columns, to_f16))
+        rounded = rounded_to(operation)
+        each_distinct(lowering, operation, lambda columns: _divide_by_shared(lowering, columns, rounded))
         return
     if kind.bits > 16:
         each(lowering, operation, instruction(lowering, f"div.rn.{kind.suffix} $0, $1, $2;", kind))
@@ -64,52 +69,75 @@ def _shares_divisors(lowering: Lowering, operation: ir.Operation) -> bool:
     return min(counts.values()) >= LEAST_QUOTIENTS and not lowering.in_flight
 
 
-def _divide_by_shared(lowering: Lowering, columns: Sequence[Column], to_f16: bool) -> list[ir.Value]:
-    """The quotients of distinct pairs (dividend, divisor) of f32 registers, which may be only rounded `to_f16`.
+def _divide_by_shared(lowering: Lowering, columns: Sequence[Column], rounded: str | None) -> list[ir.Value]:
+    """The quotients of distinct pairs (dividend, divisor) of f32 registers, which may be only `rounded` to 16 bits.
 
-    For y = RN(1 / s) and q = RN(x * y), the quotient RN(x / s) is RN(q + y * (x - s * q)), if nothing overflows or
-    underflows (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor
-    is known in advance", IEEE Transactions on Computers 53, 2004). The three operations are packed; `div.rn.f32` has
-    about twelve instructions, one of MUFU. A warp with an operand outside of the safe range divides by `div.rn.f32`.
-
-    The remainder of a dividend below 2^-100 may be wrong by 2^-150, which is at most half of the dividend, so that
-    q + y * (x - s * q) is about x * y / 2 at least, and below 2^-78: rounded to f16 it is a zero of the right sign.
+    A warp with an operand outside of the safe range divides in f64, one element after another.
     """
-    divisors = list(dict.fromkeys(divisor for _, divisor in columns))
+    dividends, divisors = (list(dict.fromkeys(values)) for values in zip(*columns, strict=True))
     # Before the branches, so that divisions of other operations by the same divisor use the same reciprocal.
     reciprocals = {divisor: lowering.compute("rcp.rn.f32 $0, $1;", "f32", divisor) for divisor in divisors}
-    safe = _is_safe(lowering, list(dict.fromkeys(dividend for dividend, _ in columns)), divisors, to_f16)
+    safe = _are_safe_divisors(lowering, divisors)
+    halves = dict[ir.Value, tuple[ir.Value, ir.Value]]()
+    if rounded is None:
+        safe = _are_not_too_large(lowering, dividends, safe)
+    else:
+        for divisor, reciprocal in reciprocals.items():
+            high, low, safe = _halves_of_reciprocal(lowering, divisor, reciprocal, _LAST_BITS[rounded], safe)
+            halves[divisor] = high, low
+    if rounded in _LEAST_EXPONENTS:
+        safe = _are_not_too_small(lowering, dividends, _LEAST_EXPONENTS[rounded], safe)
+    # The predicate is the same in all threads of the warp.
+    safe = lowering.b.execute("vote.sync.all.pred $0, $1, 0xffffffff;", lowering.type("i1"), safe)
     fast, slow = lowering.b.block(label="divide_by_reciprocal"), lowering.b.block(label="divide")
     done = lowering.b.block([lowering.type("f32")] * len(columns), "divided")
     lowering.b.cond_branch(safe, fast, [], slow, [], uniform=True)
     lowering.at(fast)
-    lowering.b.branch(done, *_by_reciprocals(lowering, [(x, s, reciprocals[s]) for x, s in columns]))
+    if rounded is None:
+        quotients = _by_remainders(lowering, [(x, s, reciprocals[s]) for x, s in columns])
+    else:
+        quotients = _by_halves(lowering, [(x, *halves[s]) for x, s in columns])
+    lowering.b.branch(done, *quotients)
     lowering.at(slow)
     lowering.b.branch(done, *_divided_in_turn(lowering, columns))
     lowering.at(done)
     return list(done.arguments)
 
 
-def _is_safe(lowering: Lowering, dividends: list[ir.Value], divisors: list[ir.Value], to_f16: bool) -> ir.Value:
-    """Whether all operands of the warp are in the safe range: the predicate is the same in all of its threads."""
+def _are_safe_divisors(lowering: Lowering, divisors: list[ir.Value]) -> ir.Value:
+    safe: list[ir.Value] = []
+    for divisor in divisors:
+        for comparison, limit in (("ge", _LEAST_DIVISOR), ("le", _LARGEST_DIVISOR)):
+            form, operand = (f"{comparison}.and", ", $2") if safe else (comparison, "")
+            safe = [lowering.compute(f"setp.{form}.f32 $0, $1, {limit}{operand};", "i1", divisor, *safe)]
+    return safe[0]
+
+
+def _are_not_too_large(lowering: Lowering, dividends: list[ir.Value], safe: ir.Value) -> ir.Value:
     magnitudes = [lowering.compute("abs.f32 $0, $1;", "f32", dividend) for dividend in dividends]
     largest = reduced(lowering, "max.NaN.f32", "f32", magnitudes, 2 + lowering.target.compares_three)
-    safe = lowering.compute(f"setp.le.f32 $0, $1, {_LARGEST_DIVIDEND};", "i1", largest)
-    for divisor in divisors:
-        safe = lowering.compute(f"setp.ge.and.f32 $0, $1, {_LEAST_DIVISOR}, $2;", "i1", divisor, safe)
-        safe = lowering.compute(f"setp.le.and.f32 $0, $1, {_LARGEST_DIVISOR}, $2;", "i1", divisor, safe)
-    if not to_f16:
-        codes = [
-            lowering.compute("mad.lo.s32 $0, $1, 2, -1;", "i32", lowering.compute("mov.b32 $0, $1;", "i32", dividend))
-            for dividend in dividends
-        ]
-        least = reduced(lowering, "min.u32", "i32", codes)
-        safe = lowering.compute(f"setp.ge.and.u32 $0, $1, {_LEAST_DIVIDEND_CODE}, $2;", "i1", least, safe)
-    return lowering.b.execute("vote.sync.all.pred $0, $1, 0xffffffff;", lowering.type("i1"), safe)
+    return lowering.compute(f"setp.le.and.f32 $0, $1, {_LARGEST_DIVIDEND}, $2;", "i1", largest, safe)
 
 
-def _by_reciprocals(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
-    """The quotients of operands (dividend, divisor, reciprocal of the divisor) in the safe range."""
+def _are_not_too_small(lowering: Lowering, dividends: list[ir.Value], exponent: int, safe: ir.Value) -> ir.Value:
+    # Twice the bits, less one: without the sign, and zero is the largest number.
+    codes = [
+        lowering.compute("mad.lo.s32 $0, $1, 2, -1;", "i32", lowering.compute("mov.b32 $0, $1;", "i32", dividend))
+        for dividend in dividends
+    ]
+    least = 2 * (_BIAS + exponent << _FRACTION_BITS) - 1
+    return lowering.compute(
+        f"setp.ge.and.u32 $0, $1, {least}, $2;", "i1", reduced(lowering, "min.u32", "i32", codes), safe
+    )
+
+
+def _by_remainders(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
+    """The quotients of operands (dividend, divisor, reciprocal of the divisor) in the safe range.
+
+    For y = RN(1 / s) and q = RN(x * y), the quotient RN(x / s) is RN(q + y * (x - s * q)), if nothing overflows or
+    underflows (Brisebarre, Muller and Raina, "Accelerating correctly rounded floating-point division when the divisor
+    is known in advance", IEEE Transactions on Computers 53, 2004). The three operations are packed.
+    """
     quotients = in_pairs(lowering, "mul", ["rn"], [(x, y) for x, _, y in columns])
     # s * q - x, not x - s * q: their signs of zero make the quotient of -0 negative.
     remainders = [
@@ -121,53 +149,133 @@ def _by_reciprocals(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Va
     return in_pairs(lowering, "fma", ["rn"], corrections)
 
 
-def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> tuple[ir.Value, ...]:
-    """The quotients by `div.rn.f32` in a loop over local memory, because ptxas inlines it as about 15 instructions."""
-    count, divisors = len(columns), list(dict.fromkeys(divisor for _, divisor in columns))
-    values = [dividend for dividend, _ in columns]
-    # One divisor stays in a register; several are an array beside the dividends.
-    values += [divisor for _, divisor in columns] if len(divisors) > 1 else divisors
-    arrays, size_bytes = len(values) // count, 4 * (count + -count % _VECTOR)
-    divisor = "%divisor" if arrays > 1 else f"${2 * count}"
-    loads = [f"ld.local.f32 %divisor, [%at+{size_bytes}];"] if arrays > 1 else []
+def _halves_of_reciprocal(
+    lowering: Lowering, divisor: ir.Value, reciprocal: ir.Value, last_bits: int, safe: ir.Value
+) -> tuple[ir.Value, ir.Value, ir.Value]:
+    """h = RD(1 / s), l = RN(1 / s - h), and whether RN(x * h + RN(x * l)) rounds to 16 bits as RN(x / s) does.
+
+    Both halves have the sign of s, so zeros and infinities have theirs. The rounding depends on whether RN(x / s) is
+    below, at or above a number m halfway between two of 16 bits: on x / s beside m - u / 2 and m + u / 2, where u is
+    the last place of m in f32. In units of the last place of their product, with x and s integers of 24 bits, x differs
+    from the boundary times s by an integer k whose last bits, 13 with f16 and 16 with bf16, are those of s or -s,
+    because the others of the boundary, 2 * m / u +- 1, are zeros. The sum is on the wrong side for |k| <= 3 at most,
+    and only where RN(1 / s) is above 1 / s: exact integers of all quotients with |k| <= 16 show it, and more distant
+    ones exceed the error, which is below 2^-45 of the quotient.
+    """
+    negated = lowering.compute("neg.f32 $0, $1;", "f32", divisor)
+    one = lowering.compute("mov.b32 $0, 0f3F800000;", "f32")
+
+    def rest(product: ir.Value, of: ir.Value) -> ir.Value:
+        return lowering.compute("fma.rn.f32 $0, $1, $2, $3;", "f32", negated, product, of)
+
+    bits = lowering.compute("mov.b32 $0, $1;", "i32", rest(reciprocal, one))
+    # -1 if the reciprocal is above 1 / s.
+    step = lowering.compute("shr.s32 $0, $1, 31;", "i32", bits)
+    high = lowering.compute("mov.b32 $0, $1;", "i32", reciprocal)
+    high = lowering.compute("mov.b32 $0, $1;", "f32", lowering.compute("add.s32 $0, $1, $2;", "i32", high, step))
+    error = rest(high, one)
+    low = lowering.compute("mul.rn.f32 $0, $1, $2;", "f32", error, reciprocal)
+    low = lowering.compute("fma.rn.f32 $0, $1, $2, $3;", "f32", rest(low, error), reciprocal, low)
+    # Infinities times zero are not numbers.
+    low = lowering.compute(f"max.f32 $0, $1, {_LEAST};", "f32", low)
+    unit = 32 - last_bits
+    last = lowering.compute("mov.b32 $0, $1;", "i32", divisor)
+    last = lowering.compute(f"shl.b32 $0, $1, {unit};", "i32", last)
+    last = lowering.compute("abs.s32 $0, $1;", "i32", last)
+    last = lowering.compute("sub.s32 $0, $1, 1;", "i32", last)
+    last = lowering.compute("or.b32 $0, $1, $2;", "i32", last, lowering.compute("not.b32 $0, $1;", "i32", step))
+    return high, low, lowering.compute(f"setp.ge.and.u32 $0, $1, {3 << unit}, $2;", "i1", last, safe)
+
+
+def _by_halves(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
+    """x * h + x * l for each (x, h, l)."""
+    rests = in_pairs(lowering, "mul", ["rn"], [(x, low) for x, _, low in columns])
+    return in_pairs(lowering, "fma", ["rn"], [(x, high, r) for (x, high, _), r in zip(columns, rests, strict=True)])
+
+
+def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
+    """The quotients in a loop over local memory, because a division has many instructions.
+
+    A row of the memory has as many dividends as another, of which the last may repeat, and their divisor. The quotient
+    of f64 is rounded correctly, so that the second rounding has no effect: 53 bits are at least 2 * 24 + 2. Such a
+    division is shorter than `div.rn.f32`, which needs a function of 80 instructions beside the loop (ptxas 13.0).
+    """
+    rows = dict[ir.Value, list[Column]]()
+    for column in columns:
+        rows.setdefault(column[1], []).append(column)
+    length = max(map(len, rows.values()))
+    divisor = length + -length % _VECTOR
+    pitch = divisor + _VECTOR
+    values, stores, loads, ordered = list[ir.Value](), list[str](), list[str](), list[Column]()
+    for row, own in enumerate(rows.values()):
+        dividends = [dividend for dividend, _ in own]
+        first = len(columns) + len(values)
+        values += [*dividends, *dividends[-1:] * (length - len(own)), own[0][1]]
+        stores += _vectors("st.local", row * pitch, first, length, stores=True)
+        stores.append(f"st.local.f32 [operands+{4 * (row * pitch + divisor)}], ${first + length};")
+        loads += _vectors("ld.local", row * pitch, len(ordered), len(own), stores=False)
+        ordered += own
     lines = [
-        f".local .align 16 .b8 operands[{arrays * size_bytes}];",
+        f".local .align 16 .b8 operands[{4 * pitch * len(rows)}];",
         ".reg .b64 %at;",
-        ".reg .b32 %left;",
-        ".reg .f32 %dividend, %divisor;",
+        ".reg .b32 %left, %rows;",
+        ".reg .f32 %single;",
+        ".reg .f64 %dividend, %divisor, %first, %reciprocal, %quotient, %error;",
         ".reg .pred %more;",
-        *(
-            line
-            for array in range(arrays)
-            for line in _vectors("st.local", size_bytes * array, count * (1 + array), count, stores=True)
-        ),
+        *stores,
         "mov.b64 %at, operands;",
-        f"mov.b32 %left, {count};",
+        f"mov.b32 %rows, {len(rows)};",
+        "$divide_row:",
+        '.pragma "nounroll";',
+        f"ld.local.f32 %single, [%at+{4 * divisor}];",
+        "cvt.f64.f32 %divisor, %single;",
+        "rcp.approx.ftz.f64 %first, %divisor;",
+        "neg.f64 %error, %divisor;",
+        "fma.rn.f64 %error, %error, %first, 0d3FF0000000000000;",
+        "fma.rn.f64 %reciprocal, %error, %error, %error;",
+        "fma.rn.f64 %reciprocal, %first, %reciprocal, %first;",
+        # The reciprocals of zeros and infinities are exact.
+        "setp.nan.f64 %more, %error, %error;",
+        "@%more mov.b64 %reciprocal, %first;",
+        f"mov.b32 %left, {length};",
         "$divide_next:",
         '.pragma "nounroll";',
-        "ld.local.f32 %dividend, [%at];",
-        *loads,
-        f"div.rn.f32 %dividend, %dividend, {divisor};",
-        "st.local.f32 [%at], %dividend;",
+        "ld.local.f32 %single, [%at];",
+        "cvt.f64.f32 %dividend, %single;",
+        "mul.rn.f64 %quotient, %dividend, %reciprocal;",
+        "neg.f64 %dividend, %dividend;",
+        "fma.rn.f64 %error, %divisor, %quotient, %dividend;",
+        "abs.f64 %dividend, %error;",
+        # False where the error is zero or not a number: such quotients are exact.
+        "setp.gt.f64 %more, %dividend, 0d0000000000000000;",
+        "neg.f64 %error, %error;",
+        "@%more fma.rn.f64 %quotient, %error, %reciprocal, %quotient;",
+        "cvt.rn.f32.f64 %single, %quotient;",
+        "st.local.f32 [%at], %single;",
         "add.s64 %at, %at, 4;",
         "sub.s32 %left, %left, 1;",
         "setp.ne.s32 %more, %left, 0;",
         "@%more bra.uni $divide_next;",
-        *_vectors("ld.local", 0, 0, count, stores=False),
+        f"add.s64 %at, %at, {4 * (pitch - length)};",
+        "sub.s32 %rows, %rows, 1;",
+        "setp.ne.s32 %more, %rows, 0;",
+        "@%more bra.uni $divide_row;",
+        *loads,
     ]
-    types = [lowering.type("f32")] * count
-    return lowering.b.execute("\n".join(["{", *lines, "}"]), types, *values)
+    quotients = lowering.b.execute("\n".join(["{", *lines, "}"]), [lowering.type("f32")] * len(columns), *values)
+    done = dict(zip(ordered, quotients, strict=True))
+    return [done[column] for column in columns]
 
 
 def _vectors(name: str, offset: int, first: int, count: int, *, stores: bool) -> list[str]:
-    """The loads or stores of an array in local memory, whose elements are operands `$first` and those that follow."""
+    """The loads or stores of a row of local memory, whose elements are operands `$first` and those that follow."""
     lines = []
     for start in range(0, count, _VECTOR):
         own = [f"${first + number}" for number in range(start, min(start + _VECTOR, count))]
         vectors = [own] if len(own) == _VECTOR else [[register] for register in own]
         for number, vector in enumerate(vectors):
             width, registers = (f".v{_VECTOR}", f"{{{', '.join(vector)}}}") if len(vector) > 1 else ("", vector[0])
-            address = f"[operands+{offset + 4 * (start + number)}]"
+            address = f"[operands+{4 * (offset + start + number)}]"
             values = (address, registers) if stores else (registers, address)
             lines.append(f"{name}{width}.f32 {', '.join(values)};")
     return lines
