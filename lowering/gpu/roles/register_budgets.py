@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
@@ -63,14 +64,15 @@ def _least_registers(kernel: KernelOp) -> int:
 def _needed(roles: RolesOp) -> list[int]:
     """The registers per thread that the code of each role needs.
 
-    The scalars of a role without tiles are equal in all threads of a warp, for which ptxas has uniform registers: in 24
-    registers it spills none of roles whose scalars take 40.
+    The scalars of a role without tiles of several elements are equal in all threads of a warp, for which ptxas has
+    uniform registers: in 24 registers it spills none of roles whose scalars take 40.
     """
     return [_needed_in(region.blocks[0]) for region in roles.bodies.values()]
 
 
 def _needed_in(body: ir.Block) -> int:
-    has_tiles = any(is_register_tile(result.type) for op in operations_of(body) for result in op.results)
+    tiles = {result.type for op in operations_of(body) for result in op.results if is_register_tile(result.type)}
+    has_tiles = any(prod(tile.shape) > 1 for tile in tiles)
     needed = tile_peak(body).needed
     return needed if has_tiles else min(needed, LEAST_REGISTERS)
 
