@@ -66,8 +66,8 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
     """Gives the loops of roles schedules, where that is possible; run after rings have their slots.
 
     Roles without register budgets get some if a delayed multiply needs more than an equal share, with the option
-    `register_budgets`. With several blocks on an SM, no multiply is delayed whose rhs has one slot: the load of the next
-    one would begin when it ends, in place of an iteration before, while another block already multiplies.
+    `register_budgets`. With several blocks on an SM, no multiply is delayed whose rhs has one slot: the next load would
+    begin after the delay, and another block multiplies meanwhile.
     """
     roles, least_slots = kernel.roles, 2 if blocks_of_hint(kernel) > 1 else 1
     if roles is None:
