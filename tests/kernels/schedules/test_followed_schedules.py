@@ -151,18 +151,24 @@ def test_threads_execute_a_load_and_a_conversion_an_iteration_ahead(monkeypatch:
 
 
 def test_a_role_without_registers_for_its_new_order_keeps_its_own() -> None:
-    """Linear attention with decays: the threads of the scores run two iterations ahead, those of the state do not.
-
-    In program order an iteration takes 1204 clocks.
-    """
+    """Linear attention with decays: the threads of the scores run an iteration ahead, those of the state do not."""
     q, rates = np.zeros((1, 2, 384, 64), np.float16), np.zeros(2, np.float32)
     args = (q, q, q, rates, q, 2, 64, 64)
     (report,) = reports(kernels_of("scans").linear_attention, args, "sm_100a")
-    assert report.attained is not None and report.attained < 800
+    assert report.attained is not None and report.attained < 750
     ahead = dict.fromkeys(report.loop.roles, 0)
     for role, count in zip(report.loop.roles, report.loop.ahead, strict=True):
         ahead[role] = max(ahead[role], count)
-    assert ahead["compute"] == 2 and ahead["compute1"] == 0
+    assert ahead["compute"] == 1 and ahead["compute1"] == 0
+
+
+def test_slots_that_a_schedule_cannot_have_leave_others() -> None:
+    """With d = 128, a second slot of the scores is in no order of the roles: the rings of the loads get other slots."""
+    q = np.zeros((1, 2, 384, 128), np.float16)
+    args = (q, q, q, np.zeros(2, np.float32), q, 2, 64, 128)
+    (report,) = reports(kernels_of("scans").linear_attention, args, "sm_100a")
+    # In program order 2,796 clocks.
+    assert report.attained is not None and report.attained < 1900
 
 
 # ---- what stays
