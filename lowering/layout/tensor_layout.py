@@ -124,7 +124,9 @@ class TensorLayout:
             return tensor_memory_groups(self.shape, warps)
         if self.transposed:
             return tensor_memory_groups(self.shape[::-1], warps).transpose((1, 0))
-        cells = tensor_memory_16x256b if self.lanes == 64 else tensor_memory_32x32b
+        cells = tensor_memory_32x32b
+        if self.lanes == _HALVED_ROWS:
+            cells = tensor_memory_16x128b if self.per_cell > 1 else tensor_memory_16x256b
         return divided(cells((self.shape[0], self.block_columns), warps), 1, self.per_cell)
 
 
@@ -175,14 +177,23 @@ def tensor_memory_groups(shape: Sequence[int], warps: int) -> LinearLayout:
 
 def tensor_memory_16x256b(shape: Sequence[int], warps: int) -> LinearLayout:
     """A tile of 64 rows, 16 in each sub-partition, read with shape .16x256b: the wgmma fragment."""
+    return _sixteen_lanes(shape, warps, 8)
+
+
+def tensor_memory_16x128b(shape: Sequence[int], warps: int) -> LinearLayout:
+    """A tile of 64 rows, likewise with shape .16x128b: the cells of a wgmma fragment with two elements in a cell."""
+    return _sixteen_lanes(shape, warps, 4)
+
+
+def _sixteen_lanes(shape: Sequence[int], warps: int, step: int) -> LinearLayout:
+    """The layout of an access to 64 rows that moves `step` columns of 16 lanes at a time."""
     rows, columns = _check(shape, warps, 64)
     own = columns // (warps // _SUBPARTITION_WARPS)
-    if rows != 64 or own < 8:
-        raise ValueError(
-            f"shape .16x256b reads 64 rows and at least 8 columns per warp, got {tuple(shape)} for {warps} warps"
-        )
-    register = ((0, 1), (8, 0)) + along_columns(doubling(8, own))
-    lane = ((0, 2), (0, 4), (1, 0), (2, 0), (4, 0))
+    if rows != 64 or own < step:
+        expected = f"shape .16x{step * 32}b reads 64 rows and at least {step} columns per warp"
+        raise ValueError(f"{expected}, got {tuple(shape)} for {warps} warps")
+    register = along_columns(doubling(1, step // 4)) + ((8, 0),) + along_columns(doubling(step, own))
+    lane = along_columns(doubling(step // 4, step)) + along_rows((1, 2, 4))
     warp = along_rows((16, 32)) + along_columns(doubling(own, columns))
     return LinearLayout(register, lane, warp, (rows, columns))
 

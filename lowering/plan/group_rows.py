@@ -204,7 +204,9 @@ def _iterations(loop: ir.OpView, rows: Sequence[_Row], device: Device) -> int | 
     if len(ends(loop, CONTINUE)) != 1 or terminator(loop.body.blocks[0]).operation.name != CONTINUE:
         return None
     operations, cycles = len(operations_inside(loop)), least_cycles(loop, device)
-    for iterations in _COUNTS:
+    lower, upper = splat(loop.lowerBound), splat(loop.upperBound)
+    most = max(_COUNTS) if lower is None or upper is None else (upper - lower) % (1 << loop.step.type.element.width)
+    for iterations in [each for each in _COUNTS if each <= most]:
         groups = [[replace(row, number=row.number + n) for n in range(iterations)] for row in rows]
         if iterations * (operations + cycles) <= _MOST_OPERATIONS and _is_faster(groups, iterations * cycles, device):
             return iterations

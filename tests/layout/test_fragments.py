@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilec.lowering.layout.linear_layout import LinearLayout
-from tilec.lowering.layout.tensor_layout import tensor_memory_16x256b, tensor_memory_32x32b
+from tilec.lowering.layout.tensor_layout import tensor_memory_16x128b, tensor_memory_16x256b, tensor_memory_32x32b
 from tilec.lowering.layout.wgmma import wgmma_accumulator, wgmma_metadata, wgmma_operand
 
 
@@ -97,19 +97,23 @@ def test_tensor_memory_32x32b(warps):
 
 
 @pytest.mark.parametrize("warps", [4, 8])
-def test_tensor_memory_16x256b(warps):
-    """Row m of an accumulator with M = 64 is in TMEM lane m % 16 + 32 (m / 16)."""
+@pytest.mark.parametrize(
+    ("access", "row", "column"),
+    [
+        (tensor_memory_16x256b, lambda r: (r >> 1) & 1, lambda r, lane: (r & 1) + 2 * (lane & 3) + 8 * (r >> 2)),
+        (tensor_memory_16x128b, lambda r: r & 1, lambda r, lane: (lane & 3) + 4 * (r >> 1)),
+    ],
+    ids=["16x256b", "16x128b"],
+)
+def test_accesses_to_sixteen_lanes(access, row, column, warps):
+    """PTX ISA 9.7.16.2.3; row m of an accumulator with M = 64 is in TMEM lane m % 16 + 32 (m / 16)."""
     columns = 32 * 4 // warps
 
-    def row(r, lane, w):
-        memory_lane = 32 * (w % 4) + (lane >> 2) + 8 * ((r >> 1) & 1)
+    def tile_row(r, lane, w):
+        memory_lane = 32 * (w % 4) + (lane >> 2) + 8 * row(r)
         return memory_lane % 32 + 16 * (memory_lane // 32)
 
-    check(
-        tensor_memory_16x256b((64, 32), warps),
-        row,
-        lambda r, lane, w: columns * (w // 4) + (r & 1) + 2 * (lane & 3) + 8 * (r >> 2),
-    )
+    check(access((64, 32), warps), tile_row, lambda r, lane, w: columns * (w // 4) + column(r, lane))
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from tilec.errors import VerificationError
 from tilec.lowering.layout.tensor_layout import (
     TensorLayout,
     parse_tensor_layout,
+    tensor_memory_16x128b,
     tensor_memory_16x256b,
     tensor_memory_32x32b,
 )
@@ -45,15 +46,22 @@ def test_a_thread_holds_its_row_in_order_as_in_an_accumulator(element_bytes, war
     assert packed.registers(warps) == tensor_memory_32x32b((256, 128), warps)
 
 
-def test_fragments_of_64_rows_have_cells_of_two_elements():
-    """Register r is half r % 2 of the cell in register r // 2 of a fragment of 32 columns."""
-    halves = TensorLayout((64, 64), 2, 64, packed=True).registers(4)
-    cells = tensor_memory_16x256b((64, 32), 4)
-    r, lane, w = np.ogrid[: halves.register_count, :32, :4]
-    row, column = cells.apply(r // 2, lane, w)
-    found_row, found_column = halves.apply(r, lane, w)
+def test_cells_of_64_rows_are_those_of_a_fragment_with_two_elements_each():
+    """A thread stores the weights that it computes from its own scores."""
+    halves = TensorLayout((64, 64), 2, 64, packed=True)
+    assert halves.registers(4) == tensor_memory_16x256b((64, 64), 4)
+
+
+@pytest.mark.parametrize(("element_bytes", "access"), [(1, tensor_memory_16x128b), (4, tensor_memory_16x256b)])
+def test_cells_of_64_rows_with_four_elements_or_one(element_bytes, access):
+    """Register r is element r % c of the cell in register r // c of an access to 32 columns."""
+    per_cell = 4 // element_bytes
+    layout, cells = TensorLayout((64, 32 * per_cell), element_bytes, 64, packed=True).registers(4), access((64, 32), 4)
+    r, lane, w = np.ogrid[: layout.register_count, :32, :4]
+    row, column = cells.apply(r // per_cell, lane, w)
+    found_row, found_column = layout.apply(r, lane, w)
     assert np.array_equal(*np.broadcast_arrays(found_row, row))
-    assert np.array_equal(*np.broadcast_arrays(found_column, 2 * column + r % 2))
+    assert np.array_equal(*np.broadcast_arrays(found_column, per_cell * column + r % per_cell))
 
 
 @pytest.mark.parametrize("warps", [4, 8])

@@ -167,6 +167,10 @@ def test_widths_of_accesses_to_global_memory() -> None:
     [
         # 65,536 registers, of which four warps take 4 * 32 * 128.
         (128, 128, 0, 4),
+        # A quarter of the registers has three warps with 168 registers, and two with 176: cuda_occupancy.h has 2 and 1.
+        (160, 168, 0, 2),
+        (160, 176, 0, 1),
+        (320, 77, 0, 2),
         # 64 warps.
         (512, 32, 0, 4),
         # 228 KB, of which a block takes 1 KB more than it asks for.

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 # CUDA programming guide, technical specifications of compute capability 9.0 and 10.0, and the granules of
-# cuda_occupancy.h: registers are given to warps in units of 256, shared memory in units of 128 bytes.
-_REGISTERS, _REGISTER_GRANULE = 65536, 256
+# cuda_occupancy.h: registers are given to warps in units of 256, shared memory in units of 128 bytes. Each of four
+# sub-partitions has a quarter of the registers, for whole warps.
+_REGISTERS, _REGISTER_GRANULE, _SUBPARTITIONS = 65536, 256, 4
 _WARPS, _BLOCKS = 64, 32
 _SHARED_BYTES, RESERVED_BYTES, _SHARED_GRANULE = 228 * 1024, 1024, 128
 _LANES = 32
@@ -17,4 +18,5 @@ def blocks_per_processor(threads: int, registers: int, shared_bytes: int) -> int
     warps = -(-threads // _LANES)
     per_warp = -(-registers * _LANES // _REGISTER_GRANULE) * _REGISTER_GRANULE
     shared = -(-(shared_bytes + RESERVED_BYTES) // _SHARED_GRANULE) * _SHARED_GRANULE
-    return min(_BLOCKS, _WARPS // warps, _REGISTERS // (per_warp * warps), _SHARED_BYTES // shared)
+    by_registers = _REGISTERS // _SUBPARTITIONS // per_warp * _SUBPARTITIONS
+    return min(_BLOCKS, _WARPS // warps, by_registers // warps, _SHARED_BYTES // shared)

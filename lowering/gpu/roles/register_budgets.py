@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import prod
 
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
@@ -16,6 +17,7 @@ from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
+from tilec.lowering.gpu.memory.occupancy import followed_occupancy
 from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, unfollowed_occupancy
 from tilec.lowering.role_registers import LEAST_REGISTERS, chosen_budgets
 
@@ -29,21 +31,23 @@ _TRANSFERS = (LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_N
 def register_budgets(kernel: KernelOp, context: Context) -> bool:
     """Rewrites a tile_gpu.kernel in place; returns False if its roles need no budgets or cannot have them.
 
-    If the blocks of the hint `occupancy` have too few registers, the hint becomes a remark.
+    If the blocks of the hint `occupancy` have too little memory or too few registers, the hint becomes a remark.
     """
     blocks, roles = blocks_of_hint(kernel), kernel.roles
     if blocks == 1 or roles is None:
         return _set_budgets(kernel, {})
-    warps, least = sum(roles.warps), _least_registers(kernel)
-    share = registers_per_thread(warps, REGISTER_FILE // blocks)
-    if share >= least:
-        if _set_budgets(kernel, {}):
-            return True
-        least = max(_needed(roles))
+    plan = context.plan(kernel)
+    if followed_occupancy(kernel, context.target, plan.declared_bytes, plan.tensor_columns, context.remarks):
+        warps, least = sum(roles.warps), _least_registers(kernel)
+        share = registers_per_thread(warps, REGISTER_FILE // blocks)
         if share >= least:
-            return False
-    reason = f"a role needs {least} registers per thread, {blocks} blocks of {warps} warps leave fewer"
-    context.remarks.append(unfollowed_occupancy(blocks, reason, kernel.operation))
+            if _set_budgets(kernel, {}):
+                return True
+            least = max(_needed(roles))
+            if share >= least:
+                return False
+        reason = f"a role needs {least} registers per thread, {blocks} blocks of {warps} warps leave fewer"
+        context.remarks.append(unfollowed_occupancy(blocks, reason, kernel.operation))
     del kernel.operation.attributes[OCCUPANCY]
     return _set_budgets(kernel, {})
 
@@ -63,14 +67,15 @@ def _least_registers(kernel: KernelOp) -> int:
 def _needed(roles: RolesOp) -> list[int]:
     """The registers per thread that the code of each role needs.
 
-    The scalars of a role without tiles are equal in all threads of a warp, for which ptxas has uniform registers: in 24
-    registers it spills none of roles whose scalars take 40.
+    The scalars of a role without tiles of several elements are equal in all threads of a warp, for which ptxas has
+    uniform registers: in 24 registers it spills none of roles whose scalars take 40.
     """
     return [_needed_in(region.blocks[0]) for region in roles.bodies.values()]
 
 
 def _needed_in(body: ir.Block) -> int:
-    has_tiles = any(is_register_tile(result.type) for op in operations_of(body) for result in op.results)
+    tiles = {result.type for op in operations_of(body) for result in op.results if is_register_tile(result.type)}
+    has_tiles = any(prod(tile.shape) > 1 for tile in tiles)
     needed = tile_peak(body).needed
     return needed if has_tiles else min(needed, LEAST_REGISTERS)
 

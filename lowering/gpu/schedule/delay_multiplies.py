@@ -28,6 +28,7 @@ from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
 from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.layout.linear_layout import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
@@ -65,15 +66,16 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
     """Gives the loops of roles schedules, where that is possible; run after rings have their slots.
 
     Roles without register budgets get some if a delayed multiply needs more than an equal share, with the option
-    `register_budgets`.
+    `register_budgets`. With several blocks on an SM, no multiply is delayed whose rhs has one slot: the next load would
+    begin after the delay, and another block multiplies meanwhile.
     """
-    roles = kernel.roles
+    roles, least_slots = kernel.roles, 2 if blocks_of_hint(kernel) > 1 else 1
     if roles is None:
         return
     reserve = _CLUSTER_REGISTERS if kernel.ctas > 1 else 0
     for number, region in enumerate(roles.bodies.values()):
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
-            found = _delayed(loop.regions[0].blocks[0])
+            found = _delayed(loop.regions[0].blocks[0], least_slots)
             needed = 0 if found is None else _needed_registers(loop, found) + reserve
             if found is not None and needed <= registers_for(kernel, number, needed, context.options):
                 write_schedules(kernel, {loop: _order(loop, found)}, context)
@@ -90,8 +92,11 @@ def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
 # ---- the multiply that is delayed
 
 
-def _delayed(body: ir.Block) -> _Delayed | None:
-    """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None."""
+def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
+    """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None.
+
+    Its rhs has at least `least_slots` slots.
+    """
     *operations, end = operations_in(body)
     multiplies = [op for op in operations if op.name == _MULTIPLY]
     if len(multiplies) != 2:
@@ -105,7 +110,7 @@ def _delayed(body: ir.Block) -> _Delayed | None:
     if not is_register_tile(multiply.opview.lhs.type):
         return None
     get, views = _get_of(multiply.opview.rhs)
-    release = None if get is None else _only_release(get, body)
+    release = None if get is None else _only_release(get, body, least_slots)
     carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
     if release is None or len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
         return None
@@ -133,11 +138,11 @@ def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
     return None, []
 
 
-def _only_release(get: ir.Operation, body: ir.Block) -> ir.Operation | None:
+def _only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Operation | None:
     """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
     made: MakeChannelOp = get.operands[0].owner.opview
     users = users_of(get.operands[0])
-    if made.producer != TMA or made.reuse != "ring" or not has_own_slots(made):
+    if made.producer != TMA or made.reuse != "ring" or not has_own_slots(made) or made.stages < least_slots:
         return None
     inside = [op for op in users if op.block == body]
     releases = [op for op in inside if op.name == ReleaseOp.OPERATION_NAME]

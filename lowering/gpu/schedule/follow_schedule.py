@@ -177,10 +177,13 @@ class _Loop:
         most_clocks = _most_clocks(state)
         if most_clocks is None:
             return
-        schedule = _shorter_schedule(state.loop, most_clocks, self.options.solver)
-        if schedule is not None:
-            slots = self._slots(state.loop, schedule)
-            yield from ((orders, slots) for orders in variants(state.loop, schedule))
+        for loop in (state.loop, _without_more_memory(state.loop)):
+            schedule = _shorter_schedule(loop, most_clocks, self.options.solver)
+            slots = {} if schedule is None else self._slots(loop, schedule)
+            if schedule is not None:
+                yield from ((orders, slots) for orders in variants(state.loop, schedule))
+            if not slots:
+                break
         yield order_of_late_sums(state.loop), {}
         yield order_of_first_multiplies(state.loop), {}
 
@@ -335,6 +338,16 @@ def _pinned(found: LoopProblem) -> Problem:
     """The problem of a loop whose operations have their roles."""
     named = zip(found.problem.operations, found.roles, strict=True)
     return replace(found.problem, operations=tuple(replace(operation, role=role) for operation, role in named))
+
+
+def _without_more_memory(found: LoopProblem) -> LoopProblem:
+    """The problem of a loop whose rings have the memory of their present slots: deeper ones may not be possible."""
+    rings, limits = list(zip(found.problem.buffers, found.slots, strict=True)), found.problem.limits
+    memories = tuple(
+        replace(each, capacity=sum(buffer.size * count for buffer, count in rings if buffer.memory == each.name))
+        for each in limits.memories
+    )
+    return replace(found, problem=replace(found.problem, limits=replace(limits, memories=memories)))
 
 
 def _shorter_schedule(found: LoopProblem, most_clocks: int, has_solver: bool) -> Schedule | None:

@@ -38,7 +38,7 @@ def accesses(layout: TensorLayout, step: int, warps: int, overlapped: int = LARG
     """
     own = layout.block_columns // (warps // 4)
     if layout.lanes == 64:
-        return _narrow(own)
+        return _narrow(own, 4 if layout.per_cell > 1 else 8)
     size = own if own <= LARGEST_ACCESS_REGISTERS else overlapped
     return [
         Access(f"32x32b.x{size}", range(block * own + first, block * own + first + size), block * step + first)
@@ -47,12 +47,12 @@ def accesses(layout: TensorLayout, step: int, warps: int, overlapped: int = LARG
     ]
 
 
-def _narrow(own: int) -> list[Access]:
-    """64 rows: .16x256b moves eight columns with four registers."""
-    registers = own // 8 * 4
+def _narrow(own: int, step: int) -> list[Access]:
+    """64 rows: .16x128b moves four columns with two registers, .16x256b eight with four."""
+    registers = own // 2
     size = min(registers, LARGEST_ACCESS_REGISTERS)
     return [
-        Access(f"16x256b.x{size // 4}", range(first, first + size), first // 4 * 8)
+        Access(f"16x{step * 32}b.x{size * 2 // step}", range(first, first + size), first * 2)
         for first in range(0, registers, size)
     ]
 

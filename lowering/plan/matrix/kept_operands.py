@@ -22,7 +22,7 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.step import Multiply as Product
 from tilec.lowering.model.step import pipe_use
-from tilec.lowering.plan.matrix.accumulator import is_zero
+from tilec.lowering.plan.matrix.accumulator import accumulators, is_zero
 from tilec.lowering.plan.matrix.loop_resources import LoopResources
 from tilec.lowering.plan.matrix.matrix_plan import MatrixPlan
 from tilec.lowering.plan.matrix.operand_source import OperandSource, is_only_multiplied, operand_source
@@ -30,12 +30,8 @@ from tilec.lowering.plan.matrix.row_loads import slot_bytes
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns
 from tilec.lowering.target import TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import (
-    LOOPS,
     PLAIN_MULTIPLIES,
-    carried_sources,
     in_loop,
-    initial_value,
-    is_product,
     matrix_multiplies,
 )
 from tilec.lowering.tile.expand.widen_operands import is_widened
@@ -70,12 +66,13 @@ class OperandRoom:
 def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
     """The room for such operands; None if a module has none, or tensor memory has no columns for them."""
     kept = _operands_to_keep(module, target)
+    if not kept:
+        return None
     columns, slots = sum(map(_operand_columns, kept.values())), _columns_of_slots(module)
     multiplies = matrix_multiplies(module)
     resources = LoopResources()
-    for op in multiplies:
-        _add_accumulator(op, resources)
-    if not kept or resources.total() + columns > target.tensor_memory_columns:
+    resources.add_accumulators(dict.fromkeys(accumulators(multiplies).values()), accumulator_columns)
+    if resources.total() + columns > target.tensor_memory_columns:
         return None
     # Operands that threads compute may be over accumulators, or not.
     for op in multiplies:
@@ -89,20 +86,6 @@ def room_for_operands(module: ir.Module, target: Target) -> OperandRoom | None:
     # Columns are allocated in powers of two (PTX ISA 9.7.16.7.1).
     is_same = (used + slots - 1).bit_length() == (used + slots + columns - 1).bit_length()
     return OperandRoom((slots, 0) if leaves_slots else (0,), leaves_slots and is_plain and is_same)
-
-
-def _add_accumulator(op: ir.OpView, resources: LoopResources) -> None:
-    """Adds the columns of the accumulator of a multiply, unless another multiply or loop has added to it before."""
-    if is_zero(op.acc):
-        resources.add(op, accumulator_columns(op))
-    elif not is_product(op.acc) and not _continues_sums(op.acc):
-        resources.always += accumulator_columns(op)
-
-
-def _continues_sums(acc: ir.Value) -> bool:
-    """Whether a loop carries sums that another loop has computed before."""
-    initial = initial_value(acc) if isinstance(acc.owner, ir.Block) and carried_sources(acc) is not None else None
-    return initial is not None and not isinstance(initial.owner, ir.Block) and initial.owner.operation.name in LOOPS
 
 
 def mark_operands(module: ir.Module, target: Target, spare: int) -> None:

@@ -36,6 +36,7 @@ PRODUCTS = {
     "u8 x i8": Product("i8", "i32", 1, signs="lhs_unsigned "),
     "64 rows": replace(HALF, rows=64),
     "64 rows of i8": Product("i8", "i32", 1, rows=64),
+    "64 rows of tf32": Product("tf32", "f32", 4, rows=64),
     "256 rows": replace(HALF, rows=256),
     "eight warps": replace(HALF, warps=8),
     "one slot": replace(HALF, stages=1),

@@ -123,10 +123,11 @@ def test_causal_attention(random: np.random.Generator, target: str) -> None:
         np.testing.assert_allclose(result, exact, rtol=0, atol=2 * 2.0**-10)
 
 
-def left_operands(kernel: Any, width: int, keys: int) -> list[str]:
+def left_operands(kernel: Any, width: int, keys: int, **hints: int) -> list[str]:
     """Where the plan has the left operand of each multiply."""
     args = [*operands(np.random.default_rng(0), width), np.zeros((200, width), np.float32), width, keys]
-    made = ct.compile(kernel, signature=Signature.from_arguments(kernel, args), target="sm_100a", stop="gpu")
+    signature = Signature.from_arguments(kernel, args)
+    made = ct.compile(kernel, signature=signature, target="sm_100a", hints=hints, stop="gpu")
     lines = [line.strip() for line in made.explain("plan").splitlines()]
     return [line.removeprefix("left operand: ") for line in lines if line.startswith("left operand")]
 
@@ -138,6 +139,13 @@ def test_operand_of_each_iteration_is_in_tensor_memory() -> None:
 def test_sums_of_loops_in_a_row_leave_columns() -> None:
     """Scores and weights have columns of the other loop: 128 + 64 beside the 128 of the output that both carry."""
     assert left_operands(causal, width=128, keys=128) == ["tensor memory, 64 columns"] * 4
+
+
+def test_columns_of_another_block_are_left() -> None:
+    """Scores and weights take 2 x 32 and 16 beside the output: with 64 more columns, one block is on an SM."""
+    in_shared_memory = "TMA to shared memory, swizzle 128B"
+    found = left_operands(causal, width=128, keys=32, occupancy=1)
+    assert found == [in_shared_memory, "tensor memory, 16 columns"] * 2
 
 
 def test_operand_has_the_columns_that_are_left() -> None:

@@ -30,6 +30,17 @@ def recurrence(X, G, Y, first: int, end: int, channels: Extent):
 
 
 @ct.kernel
+def known(X, G, Y, first: Extent, end: Extent, channels: Extent):
+    """The same recurrence, with a known number of iterations."""
+    b, d = ct.bid(0), ct.bid(1)
+    h = ct.zeros((1, 1, channels), ct.float32)
+    for t in range(first, end):
+        h = ct.load(G, (b, t, d), (1, 1, channels)).astype(ct.float32) * h
+        h = h + ct.load(X, (b, t, d), (1, 1, channels)).astype(ct.float32)
+        ct.store(Y, (b, t, d), h.astype(Y.dtype))
+
+
+@ct.kernel
 def chunks(X, G, Y, size: Extent, channels: Extent):
     """The same recurrence, in chunks of `size` rows that the program loads."""
     b, d = ct.bid(0), ct.bid(1)
@@ -122,10 +133,16 @@ def recurred(x: np.ndarray, g: np.ndarray, y: np.ndarray, first: int, end: int) 
 def test_rows_of_iterations(first: int, end: int, dtype: type, target: str) -> None:
     """Rows outside of the array are zeros, and stores to them are dropped; an empty loop stores nothing."""
     x, g, y = arrays(24, dtype)
-    for (found,) in run_everywhere(
-        recurrence, (2, 2), (x, g, y, first, end, CHANNELS), (2,), target=target, hints={}
-    ):
+    for (found,) in run_everywhere(recurrence, (2, 2), (x, g, y, first, end, CHANNELS), (2,), target=target, hints={}):
         assert_within(found, recurred(x, g, y, first, min(end, 24)), 0)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize(("first", "end"), [(0, 1), (0, 2), (0, 3), (1, 7), (2, 10), (5, 3)])
+def test_rows_of_a_known_number_of_iterations(first: int, end: int, target: str) -> None:
+    x, g, y = arrays(24, np.float32)
+    for (found,) in run_everywhere(known, (2, 2), (x, g, y, first, end, CHANNELS), (2,), target=target, hints={}):
+        assert_within(found, recurred(x, g, y, first, end), 0)
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -193,6 +210,15 @@ def test_one_copy_per_group(target: str) -> None:
     for kernel, more in ((recurrence, "first: i32, end: i32"), (chunks, "size=8"), (selected, "size=8")):
         ptx = ptx_of(kernel, f"{given}, {more}, channels={CHANNELS}", target)
         assert (ptx.count("cp.async.bulk.tensor"), ptx.count("bar.sync")) == (2, 1), kernel
+
+
+@pytest.mark.parametrize("target", TARGETS)
+@pytest.mark.parametrize("end", [2, 4, 8])
+def test_a_group_has_no_more_rows_than_the_loop(end: int, target: str) -> None:
+    """No row is left for threads to load."""
+    array = "f32[?%16,?%16,?%16]"
+    ptx = ptx_of(known, f"X: {array}, G: {array}, Y: {array}, first=0, end={end}, channels=256", target)
+    assert ptx.count("cp.async.bulk.tensor") == 2 and "ld.global" not in ptx
 
 
 @pytest.mark.parametrize("target", TARGETS)
