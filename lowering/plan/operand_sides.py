@@ -15,10 +15,12 @@ from tilec.dialect.walk import operations_named
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS
 from tilec.lowering.plan.matrix.accumulator import ACCUMULATOR
 from tilec.lowering.plan.matrix.operand_source import operand_source
+from tilec.lowering.plan.matrix.scale_factors import has_scaled_kind
 from tilec.lowering.plan.matrix.unit_choice import matrix_types
 from tilec.lowering.plan.warp_choice import WARP_COUNTS
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import (
+    DIVISIBLE_MULTIPLIES,
     MULTIPLIES,
     PLAIN_MULTIPLIES,
     STRUCTURES,
@@ -33,6 +35,8 @@ from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 
 # Fewer rows than of any instruction.
 _ROWS = 64
+# PTX ISA 9.7.16.2.1: M of multiplies with block scaling is 128.
+_SCALED_ROWS = 128
 # A CTA multiplies 64 rows by tcgen05 in the time of 128.
 _TCGEN05_ROWS = 128
 _LEAST_COLUMNS = 8
@@ -49,9 +53,10 @@ def exchange_sides(entry: ir.OpView, target: Target) -> bool:
     All multiplies that change sides have the same rows, and no other multiply adds to the tiles that they turn.
     """
     multiplies = operations_named(entry, MULTIPLIES)
-    if any(op.operation.name not in PLAIN_MULTIPLIES or op.acc.type.rank != 2 for op in multiplies):
+    names = DIVISIBLE_MULTIPLIES if target.scaled_matrix_units else PLAIN_MULTIPLIES
+    if any(op.operation.name not in names or op.acc.type.rank != 2 for op in multiplies):
         return False
-    few = [op for op in multiplies if op.acc.type.shape[0] < _ROWS]
+    few = [op for op in multiplies if op.acc.type.shape[0] < (_ROWS if _is_plain(op) else _SCALED_ROWS)]
     turned = [op for op in multiplies if _can_turn(op, target) and (op in few or _is_read_transposed(op, target))]
     rows = {op.acc.type.shape[0] for op in turned}
     if len(rows) != 1 or any(op not in turned for op in few):
@@ -72,6 +77,8 @@ def _is_read_transposed(op: ir.OpView, target: Target) -> bool:
     Its columns must take no instruction with idle rows if its rows take none. On sm_100a more than 128 rows stay:
     256x128 with a depth of 64 would leave too few columns of tensor memory (6,628 and 4,898 cycles, lowering/model).
     """
+    if not _is_plain(op):
+        return False
     rows, columns = op.acc.type.shape
     in_tensor_memory = UNITS[target.matrix_units[0]].accumulates_in_tensor_memory
     full = _TCGEN05_ROWS if in_tensor_memory else _ROWS
@@ -120,11 +127,17 @@ def _width(target: Target) -> int:
     return TCGEN05_LEAST_COLUMNS if unit.accumulates_in_tensor_memory else _LEAST_COLUMNS
 
 
+def _is_plain(op: ir.OpView) -> bool:
+    return op.operation.name in PLAIN_MULTIPLIES
+
+
 def _can_turn(op: ir.OpView, target: Target) -> bool:
-    if not in_loop(op):
+    if not in_loop(op) or isinstance(operand_source(op.rhs), str):
         return False
-    unit, types, (rows, columns) = UNITS[target.matrix_units[0]], matrix_types(op), op.acc.type.shape
-    if types.element not in unit.mn_major or isinstance(operand_source(op.rhs), str):
+    types, (rows, columns) = matrix_types(op), op.acc.type.shape
+    unit = UNITS[(target.matrix_units if types.scale is None else target.scaled_matrix_units)[0]]
+    # Elements with factors that are not contiguous along K are refused, or moved by threads, on either side.
+    if types.element not in unit.mn_major if _is_plain(op) else not has_scaled_kind(types):
         return False
     fewest = WARP_COUNTS[0]
     is_possible = unit.refusal(columns, max(rows, _width(target)), fewest) is None

@@ -55,13 +55,14 @@ def plan_remarks(
                 f"{PROMOTED_ELEMENTS} products is added in f32: use_fast_acc=True accumulates without this step"
             )
             yield Remark("matrix-unit", message, location, Loss("steps"))
+        sides = ("right", "left") if is_turned(multiply.op) else ("left", "right")
         # The few rows that change sides are few bytes.
-        turned = (("right", multiply.lhs),)
-        for side, operand in turned if is_turned(multiply.op) else (("left", multiply.lhs), ("right", multiply.rhs)):
+        operands = (multiply.lhs,) if is_turned(multiply.op) else (multiply.lhs, multiply.rhs)
+        for side, operand in zip(sides, operands, strict=False):
             if operand.refusal is not None and load_location(operand.value) not in explained:
                 message = f"TMA does not load the {side} operand: {operand.refusal}"
                 yield Remark("tma", message, location, Loss("operand", (load_location(operand.value),)))
-        for side, scale in zip(("left", "right"), multiply.scales, strict=False):
+        for side, scale in zip(sides, multiply.scales, strict=False):
             if scale.refusal is not None:
                 message = f"the {scale.layout.subject} of the {side} operand go through registers: {scale.refusal}"
                 yield Remark("tma", message, location, Loss("operand", (load_location(scale.value),)))

@@ -160,3 +160,14 @@ def told_apart(A, B, C, steps: int, rows: Const, columns: Const, depth: Const):
     else:
         ct.store(C, (1, 0), ct.full((rows, columns), 7.0, ct.float32))
     ct.store(C, (0, 0), total)
+
+
+@ct.kernel
+def of_itself(A, B, C, steps: int, rows: Const, columns: Const, depth: Const, is_left: ct.Constant[bool]):
+    """The sums, rounded, are an operand of the multiply that adds to them: x + x y y, as in a series of powers."""
+    y = ct.load(B, (0, 0), (depth, columns))
+    total = ct.mma(ct.load(A, (0, 0), (rows, depth)), y, ct.zeros((rows, columns), ct.float32))
+    for _ in range(steps):
+        total = ct.mma(total.astype(A.dtype), y, total) if is_left else ct.mma(y, total.astype(A.dtype), total)
+        total = ct.mma(y, total.astype(A.dtype), total)
+    ct.store(C, (0, 0), total)

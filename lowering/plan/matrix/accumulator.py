@@ -328,7 +328,8 @@ def _uses(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
     """The users of a value with the numbers of their operands; of a product that a multiply computes, the multiply."""
     for use in value.uses:
         user = use.owner.operation
-        following = next((other.owner.operation for other in user.results[0].uses), None) if user.results else None
+        uses = (other for other in user.results[0].uses if other.operand_number == ACCUMULATOR) if user.results else ()
+        following = next((other.owner.operation for other in uses), None)
         if following is not None and following.name in MULTIPLIES and scaled_addend(following)[0] == value:
             yield following, ACCUMULATOR
         else:

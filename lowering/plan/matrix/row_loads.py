@@ -7,7 +7,7 @@ others compute.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from math import prod
 
@@ -30,7 +30,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     producer,
 )
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import LOADS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, map_of_tensor, tensor_map_for
 from tilec.lowering.tma.rules import MAX_BOX
 
@@ -132,7 +132,7 @@ def waiting_reason(load: ir.OpView, order: MemoryOrder) -> str | None:
         return "its elements share bytes"
     if not order.may_run_early(load):
         return order.delay_of(load)
-    if not has_known_position(load):
+    if not has_known_position(load, order):
         return _UNKNOWN_POSITION
     return None
 
@@ -178,15 +178,24 @@ def prefetch_map(op: ir.OpView, use_tma: bool) -> TensorMap | str:
     return replace(map, fill="zero") if has_known_position(op) else _UNKNOWN_POSITION
 
 
-def has_known_position(load: ir.OpView) -> bool:
-    """Whether the role `load` can compute the index of a load, and the loops and branches around it."""
+def has_known_position(load: ir.OpView, order: MemoryOrder | None = None) -> bool:
+    """Whether the role `load` can compute the index of a load, and the loops and branches around it.
+
+    With an order of accesses, the role also loads single elements again, outside of the innermost loop, where no copy
+    waits for them.
+    """
     position = [*load.index, *(getattr(load, "offset", None) or ())]
-    return all(map(_is_known_early, position)) and has_known_control(load)
+    loop = loops_around(load)[0] if in_loop(load) else None
+
+    def is_loaded_before(element: ir.OpView) -> bool:
+        return order is not None and order.may_be_repeated(element) and loop not in loops_around(element)
+
+    return all(_is_known_early(value, is_loaded_before) for value in (*position, *_control(load)))
 
 
 def has_known_control(op: ir.OpView) -> bool:
-    """Whether each role can compute the loops and branches around an operation."""
-    return all(map(_is_known_early, _control(op)))
+    """Whether each role can compute the loops and branches around an operation, without elements of memory."""
+    return all(_is_known_early(value, lambda element: False) for value in _control(op))
 
 
 def _control(op: ir.OpView) -> Iterator[ir.Value]:
@@ -197,23 +206,27 @@ def _control(op: ir.OpView) -> Iterator[ir.Value]:
         parent = parent.parent.operation
 
 
-def _is_known_early(value: ir.Value) -> bool:
-    """Whether the role `load` can compute a scalar or a view: from arguments, constants and counters of loops."""
-    return all(map(_is_known_to_all_roles, reached(value, _operands_behind)))
+def _is_known_early(value: ir.Value, is_loaded_again: Callable[[ir.OpView], bool]) -> bool:
+    """Whether the role `load` can compute a scalar or a view: of arguments, constants, counters and single elements."""
+    return all(_is_known_to_all_roles(each, is_loaded_again) for each in reached(value, _operands_behind))
 
 
 def _operands_behind(value: ir.Value) -> Iterable[ir.Value]:
-    return () if isinstance(value.owner, ir.Block) else value.owner.operation.operands
+    operands = () if isinstance(value.owner, ir.Block) else value.owner.operation.operands
+    return (operand for operand in operands if not isinstance(operand.type, TokenType))
 
 
-def _is_known_to_all_roles(value: ir.Value) -> bool:
-    """Whether a value is an argument, a counter, or computed by an operation on scalars."""
+def _is_known_to_all_roles(value: ir.Value, is_loaded_again: Callable[[ir.OpView], bool]) -> bool:
+    """Whether a value is an argument, a counter, or one element that a role computes or loads again."""
     if isinstance(value.owner, ir.Block):
         parent = value.owner.owner.operation
         return parent.name == _ENTRY or counting_loop(value) is not None
     operation = value.owner.operation
-    has_tokens = any(isinstance(each.type, TokenType) for each in operation.results)
-    return not (is_tile(value) or len(operation.regions) or has_tokens)
+    if is_tile(value) and prod(value.type.shape) > 1 or len(operation.regions):
+        return False
+    if operation.name in LOADS:
+        return is_loaded_again(operation.opview)
+    return not any(isinstance(each.type, TokenType) for each in operation.results)
 
 
 def _in_wide_boxes(load: ir.OpView, map: TensorMap, target: Target) -> TensorMap | str:

@@ -21,6 +21,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     CONTINUE,
     FOR,
     LOOP,
+    SCALED_MULTIPLIES,
     STRUCTURES,
     YIELD,
     carried_with,
@@ -158,7 +159,8 @@ class Turning:
         for number, place in _places(op):
             wanted[number] = place in self._turned
         if self._is_exchanged(op):
-            return [True, False, True]
+            # lhs, rhs and the accumulator, and the scale factors of lhs and rhs if it has them.
+            return [True, False, True, True, False][: len(wanted)]
         if name in STRUCTURES or not any(result in self._turned for result in operation.results):
             return wanted
         if name == _RESHAPE:
@@ -192,6 +194,8 @@ def _exchange(op: ir.OpView) -> None:
     """Makes lhs, which is turned already, the rhs of a multiply, and rhs its lhs."""
     operation = op.operation
     operation.operands[0], operation.operands[1] = _permuted(op.rhs), op.lhs
+    if operation.name in SCALED_MULTIPLIES:
+        operation.operands[3], operation.operands[4] = _permuted(op.rhs_scale), op.lhs_scale
     operation.attributes[_TURNED] = ir.UnitAttr.get()
     signs = [name for name in ("signedness_lhs", "signedness_rhs") if name in operation.attributes]
     for name, attribute in zip(signs, [operation.attributes[name] for name in signs[::-1]], strict=True):

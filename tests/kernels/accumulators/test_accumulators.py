@@ -95,6 +95,22 @@ def test_branches_on_the_condition_of_a_loop_keep_their_effects(columns, steps, 
 
 
 @pytest.mark.parametrize("hints", SWITCHES, ids=str)
+@pytest.mark.parametrize("is_left", [True, False])
+@pytest.mark.parametrize("size", [64, 128])
+def test_sums_are_an_operand_of_the_multiply_that_adds_to_them(size, is_left, hints, target, random):
+    """A permutation with signs as B, and few elements, keep the sums exact in float16."""
+    A, order = random.integers(-1, 2, (size, size)).astype(np.float16), random.permutation(size)
+    B = np.eye(size)[order].astype(np.float16) * random.choice([-1, 1], size).astype(np.float16)
+    exact = A.astype(np.float64) @ B
+    for _ in range(3):
+        exact = exact + (exact @ B if is_left else B @ exact)
+        exact = exact + B @ exact
+    args = (A, B, np.zeros((size, size), np.float32), 3, size, size, size, is_left)
+    for (found,) in run_everywhere(kernels.of_itself, (1,), args, (2,), target=target, hints=hints, seeds=SEEDS):
+        assert_within(found, exact, 0.0)
+
+
+@pytest.mark.parametrize("hints", SWITCHES, ids=str)
 @pytest.mark.parametrize("steps", [0, 3])
 def test_loop_of_unknown_length(steps, hints, target, random):
     A, B, C, products = _given(random, 1)

@@ -179,6 +179,41 @@ def test_any_tile(form, shape, target):
     check(form, shape, target=target, hints={})
 
 
+# Tiles of few rows and their extents, of which the last tiles may be partial, and hints.
+FEW_ROWS = [
+    ((16, 128, 128), (13, 200, 416), {}),
+    ((64, 256, 128), (100, 300, 288), {"num_ctas": 2}),
+    ((2, 128, 256), (5, 264, 480), {"roles": False}),
+    ((32, 512, 64), (40, 520, 160), {"persistent": True}),
+    ((64, 128, 64), (64, 136, 160), {"occupancy": 2}),
+]
+
+
+@pytest.mark.parametrize(("tile", "extents", "hints"), FEW_ROWS, ids=str)
+@pytest.mark.parametrize("name", ["mxf8 e4m3", "mxf4", "nvf4"])
+def test_few_rows_change_sides(name, tile, extents, hints):
+    """The columns are the 128 rows of the unit, and each side keeps its own factors."""
+    form, random = FORMS[name], np.random.default_rng(2)
+    check(form, (tile, extents), target="sm_100a", hints=hints)
+    a, b = operand(random, extents[0], extents[2], form), operand(random, extents[1], extents[2], form)
+    args = arguments(form, a, b, tile)
+    assert not messages(matmul, args, SCALED_FIRST, hints)
+    # The factors of B are named as those of the right operand, though they are the left ones of the instruction.
+    sides = [message.split(" of the ")[1] for message in messages(matmul, args, "go through registers", hints)]
+    assert sorted(side[:5] for side in sides) == ["left ", "right"]
+
+
+def test_few_rows_with_columns_that_are_contiguous():
+    random, form = np.random.default_rng(4), FORMS["mxf8 e5m2"]
+    a, b = operand(random, 32, 128, form), operand(random, 128, 128, form)
+    exact, c = a.values @ b.values.T, np.zeros((32, 128), np.float32)
+    tile = (32, 128, 64)
+    args = (np.ascontiguousarray(a.stored.T), a.factors, np.ascontiguousarray(b.stored.T), b.factors.T, c, *tile)
+    assert not messages(matmul_of_columns, args, SCALED_FIRST)
+    for (c,) in run_everywhere(matmul_of_columns, (1, 1), args, (4,), target="sm_100a", hints={}):
+        assert_within(c, exact, product_tolerance(a.values, b.values.T, exact, np.float32))
+
+
 @pytest.mark.parametrize("tile", [(128, 32, 64), (64, 32, 64), (16, 8, 32)], ids=str)
 def test_operands_contiguous_along_rows_and_columns(tile, target):
     random, form = np.random.default_rng(4), FORMS["mxf8 e5m2"]
@@ -381,9 +416,9 @@ def test_a_multiply_is_halved_where_its_tile_cannot_be_divided():
 def test_a_tile_that_no_unit_can_do_is_not_divided():
     random, form = np.random.default_rng(0), FORMS["mxf8 e4m3"]
     a, b = operand(random, 64, 32, form), operand(random, 512, 32, form)
-    args = arguments(form, a, b, (64, 512, 32))
+    args = (a.stored, a.factors, b.stored, b.factors.T, np.zeros((64, 512), np.float32), 64, 512, 32)
     reason = "block-scaled tcgen05 needs a multiple of 128 rows, the accumulator has 64"
-    assert messages(matmul, args, "the multiply of") == [f"the multiply of 64x512 is {SCALED_FIRST}: {reason}"]
+    assert messages(announced, args, "the multiply of") == [f"the multiply of 64x512 is {SCALED_FIRST}: {reason}"]
 
 
 @pytest.mark.parametrize("element", [E4M3, E5M2])
