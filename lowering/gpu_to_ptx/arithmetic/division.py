@@ -196,25 +196,42 @@ def _by_halves(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
 def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
     """The quotients in a loop over local memory, because a division has many instructions.
 
-    A row of the memory has as many dividends as another, of which the last may repeat, and their divisor. The quotient
-    of f64 is rounded correctly, so that the second rounding has no effect: 53 bits are at least 2 * 24 + 2. Such a
-    division is shorter than `div.rn.f32`, which needs a function of 80 instructions beside the loop (ptxas 13.0).
+    A row of the memory has as many dividends as another, of which the last may repeat, and their divisor if there are
+    several: one divisor stays in a register. The quotient of f64 is rounded correctly, so that the second rounding has
+    no effect: 53 bits are at least 2 * 24 + 2. Such a division is shorter than `div.rn.f32`, which needs a function of
+    80 instructions beside the loop (ptxas 13.0).
     """
     rows = dict[ir.Value, list[Column]]()
     for column in columns:
         rows.setdefault(column[1], []).append(column)
     length = max(map(len, rows.values()))
     divisor = length + -length % _VECTOR
-    pitch = divisor + _VECTOR
+    several = len(rows) > 1
+    pitch = divisor + _VECTOR * several
     values, stores, loads, ordered = list[ir.Value](), list[str](), list[str](), list[Column]()
     for row, own in enumerate(rows.values()):
         dividends = [dividend for dividend, _ in own]
         first = len(columns) + len(values)
         values += [*dividends, *dividends[-1:] * (length - len(own)), own[0][1]]
         stores += _vectors("st.local", row * pitch, first, length, stores=True)
-        stores.append(f"st.local.f32 [operands+{4 * (row * pitch + divisor)}], ${first + length};")
+        if several:
+            stores.append(f"st.local.f32 [operands+{4 * (row * pitch + divisor)}], ${first + length};")
         loads += _vectors("ld.local", row * pitch, len(ordered), len(own), stores=False)
         ordered += own
+    row_loop = (
+        [
+            f"mov.b32 %rows, {len(rows)};",
+            "$divide_row:",
+            '.pragma "nounroll";',
+            f"ld.local.f32 %single, [%at+{4 * divisor}];",
+        ],
+        [
+            f"add.s64 %at, %at, {4 * (pitch - length)};",
+            "sub.s32 %rows, %rows, 1;",
+            "setp.ne.s32 %more, %rows, 0;",
+            "@%more bra.uni $divide_row;",
+        ],
+    )
     lines = [
         f".local .align 16 .b8 operands[{4 * pitch * len(rows)}];",
         ".reg .b64 %at;",
@@ -224,10 +241,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
         ".reg .pred %more;",
         *stores,
         "mov.b64 %at, operands;",
-        f"mov.b32 %rows, {len(rows)};",
-        "$divide_row:",
-        '.pragma "nounroll";',
-        f"ld.local.f32 %single, [%at+{4 * divisor}];",
+        *(row_loop[0] if several else [f"mov.b32 %single, ${len(columns) + length};"]),
         "cvt.f64.f32 %divisor, %single;",
         "rcp.approx.ftz.f64 %first, %divisor;",
         "neg.f64 %error, %divisor;",
@@ -256,10 +270,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
         "sub.s32 %left, %left, 1;",
         "setp.ne.s32 %more, %left, 0;",
         "@%more bra.uni $divide_next;",
-        f"add.s64 %at, %at, {4 * (pitch - length)};",
-        "sub.s32 %rows, %rows, 1;",
-        "setp.ne.s32 %more, %rows, 0;",
-        "@%more bra.uni $divide_row;",
+        *(row_loop[1] if several else []),
         *loads,
     ]
     quotients = lowering.b.execute("\n".join(["{", *lines, "}"]), [lowering.type("f32")] * len(columns), *values)
