@@ -178,11 +178,9 @@ def _halves_of_reciprocal(
     low = lowering.compute("fma.rn.f32 $0, $1, $2, $3;", "f32", rest(low, error), reciprocal, low)
     # Infinities times zero are not numbers.
     low = lowering.compute(f"max.f32 $0, $1, {_LEAST};", "f32", low)
-    unit = 32 - last_bits
-    last = lowering.compute("mov.b32 $0, $1;", "i32", divisor)
-    last = lowering.compute(f"shl.b32 $0, $1, {unit};", "i32", last)
-    last = lowering.compute("abs.s32 $0, $1;", "i32", last)
-    last = lowering.compute("sub.s32 $0, $1, 1;", "i32", last)
+    unit, last = 32 - last_bits, lowering.compute("mov.b32 $0, $1;", "i32", divisor)
+    for text in (f"shl.b32 $0, $1, {unit};", "abs.s32 $0, $1;", "sub.s32 $0, $1, 1;"):
+        last = lowering.compute(text, "i32", last)
     last = lowering.compute("or.b32 $0, $1, $2;", "i32", last, lowering.compute("not.b32 $0, $1;", "i32", step))
     return high, low, lowering.compute(f"setp.ge.and.u32 $0, $1, {3 << unit}, $2;", "i1", last, safe)
 
@@ -218,20 +216,12 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
             stores.append(f"st.local.f32 [operands+{4 * (row * pitch + divisor)}], ${first + length};")
         loads += _vectors("ld.local", row * pitch, len(ordered), len(own), stores=False)
         ordered += own
-    row_loop = (
-        [
-            f"mov.b32 %rows, {len(rows)};",
-            "$divide_row:",
-            '.pragma "nounroll";',
-            f"ld.local.f32 %single, [%at+{4 * divisor}];",
-        ],
-        [
-            f"add.s64 %at, %at, {4 * (pitch - length)};",
-            "sub.s32 %rows, %rows, 1;",
-            "setp.ne.s32 %more, %rows, 0;",
-            "@%more bra.uni $divide_row;",
-        ],
-    )
+    start, end = [f"mov.b32 %single, ${len(columns) + length};"], list[str]()
+    if several:
+        start = [f"mov.b32 %rows, {len(rows)};", "$divide_row:", '.pragma "nounroll";']
+        start.append(f"ld.local.f32 %single, [%at+{4 * divisor}];")
+        end = [f"add.s64 %at, %at, {4 * (pitch - length)};", "sub.s32 %rows, %rows, 1;"]
+        end += ["setp.ne.s32 %more, %rows, 0;", "@%more bra.uni $divide_row;"]
     lines = [
         f".local .align 16 .b8 operands[{4 * pitch * len(rows)}];",
         ".reg .b64 %at;",
@@ -241,7 +231,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
         ".reg .pred %more;",
         *stores,
         "mov.b64 %at, operands;",
-        *(row_loop[0] if several else [f"mov.b32 %single, ${len(columns) + length};"]),
+        *start,
         "cvt.f64.f32 %divisor, %single;",
         "rcp.approx.ftz.f64 %first, %divisor;",
         "neg.f64 %error, %divisor;",
@@ -270,7 +260,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
         "sub.s32 %left, %left, 1;",
         "setp.ne.s32 %more, %left, 0;",
         "@%more bra.uni $divide_next;",
-        *(row_loop[1] if several else []),
+        *end,
         *loads,
     ]
     quotients = lowering.b.execute("\n".join(["{", *lines, "}"]), [lowering.type("f32")] * len(columns), *values)
