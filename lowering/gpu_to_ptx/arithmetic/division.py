@@ -178,11 +178,9 @@ def _halves_of_reciprocal(
     low = lowering.compute("fma.rn.f32 $0, $1, $2, $3;", "f32", rest(low, error), reciprocal, low)
     # Infinities times zero are not numbers.
     low = lowering.compute(f"max.f32 $0, $1, {_LEAST};", "f32", low)
-    unit = 32 - last_bits
-    last = lowering.compute("mov.b32 $0, $1;", "i32", divisor)
-    last = lowering.compute(f"shl.b32 $0, $1, {unit};", "i32", last)
-    last = lowering.compute("abs.s32 $0, $1;", "i32", last)
-    last = lowering.compute("sub.s32 $0, $1, 1;", "i32", last)
+    unit, last = 32 - last_bits, lowering.compute("mov.b32 $0, $1;", "i32", divisor)
+    for text in (f"shl.b32 $0, $1, {unit};", "abs.s32 $0, $1;", "sub.s32 $0, $1, 1;"):
+        last = lowering.compute(text, "i32", last)
     last = lowering.compute("or.b32 $0, $1, $2;", "i32", last, lowering.compute("not.b32 $0, $1;", "i32", step))
     return high, low, lowering.compute(f"setp.ge.and.u32 $0, $1, {3 << unit}, $2;", "i1", last, safe)
 
@@ -196,25 +194,34 @@ def _by_halves(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
 def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.Value]:
     """The quotients in a loop over local memory, because a division has many instructions.
 
-    A row of the memory has as many dividends as another, of which the last may repeat, and their divisor. The quotient
-    of f64 is rounded correctly, so that the second rounding has no effect: 53 bits are at least 2 * 24 + 2. Such a
-    division is shorter than `div.rn.f32`, which needs a function of 80 instructions beside the loop (ptxas 13.0).
+    A row of the memory has as many dividends as another, of which the last may repeat, and their divisor if there are
+    several: one divisor stays in a register. The quotient of f64 is rounded correctly, so that the second rounding has
+    no effect: 53 bits are at least 2 * 24 + 2. Such a division is shorter than `div.rn.f32`, which needs a function of
+    80 instructions beside the loop (ptxas 13.0).
     """
     rows = dict[ir.Value, list[Column]]()
     for column in columns:
         rows.setdefault(column[1], []).append(column)
     length = max(map(len, rows.values()))
     divisor = length + -length % _VECTOR
-    pitch = divisor + _VECTOR
+    several = len(rows) > 1
+    pitch = divisor + _VECTOR * several
     values, stores, loads, ordered = list[ir.Value](), list[str](), list[str](), list[Column]()
     for row, own in enumerate(rows.values()):
         dividends = [dividend for dividend, _ in own]
         first = len(columns) + len(values)
         values += [*dividends, *dividends[-1:] * (length - len(own)), own[0][1]]
         stores += _vectors("st.local", row * pitch, first, length, stores=True)
-        stores.append(f"st.local.f32 [operands+{4 * (row * pitch + divisor)}], ${first + length};")
+        if several:
+            stores.append(f"st.local.f32 [operands+{4 * (row * pitch + divisor)}], ${first + length};")
         loads += _vectors("ld.local", row * pitch, len(ordered), len(own), stores=False)
         ordered += own
+    start, end = [f"mov.b32 %single, ${len(columns) + length};"], list[str]()
+    if several:
+        start = [f"mov.b32 %rows, {len(rows)};", "$divide_row:", '.pragma "nounroll";']
+        start.append(f"ld.local.f32 %single, [%at+{4 * divisor}];")
+        end = [f"add.s64 %at, %at, {4 * (pitch - length)};", "sub.s32 %rows, %rows, 1;"]
+        end += ["setp.ne.s32 %more, %rows, 0;", "@%more bra.uni $divide_row;"]
     lines = [
         f".local .align 16 .b8 operands[{4 * pitch * len(rows)}];",
         ".reg .b64 %at;",
@@ -224,10 +231,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
         ".reg .pred %more;",
         *stores,
         "mov.b64 %at, operands;",
-        f"mov.b32 %rows, {len(rows)};",
-        "$divide_row:",
-        '.pragma "nounroll";',
-        f"ld.local.f32 %single, [%at+{4 * divisor}];",
+        *start,
         "cvt.f64.f32 %divisor, %single;",
         "rcp.approx.ftz.f64 %first, %divisor;",
         "neg.f64 %error, %divisor;",
@@ -256,10 +260,7 @@ def _divided_in_turn(lowering: Lowering, columns: Sequence[Column]) -> list[ir.V
         "sub.s32 %left, %left, 1;",
         "setp.ne.s32 %more, %left, 0;",
         "@%more bra.uni $divide_next;",
-        f"add.s64 %at, %at, {4 * (pitch - length)};",
-        "sub.s32 %rows, %rows, 1;",
-        "setp.ne.s32 %more, %rows, 0;",
-        "@%more bra.uni $divide_row;",
+        *end,
         *loads,
     ]
     quotients = lowering.b.execute("\n".join(["{", *lines, "}"]), [lowering.type("f32")] * len(columns), *values)

@@ -171,15 +171,24 @@ def split_point(comparison: ir.OpView, loop: ir.OpView) -> SplitPoint | None:
     if not is_invariant(sides[1], loop):
         return None
     steps = _chain(sides[0], loop)
-    exact = None if steps is None else _is_exact(steps, loop)
-    if steps is None or exact is None:
+    if steps is None:
         return None
     offset, after = _BOUNDS[predicate]
-    first = _term("addi", _of(sides[1]), _of(offset))
+    terms = [_term("addi", _of(sides[1]), _of(offset))]
     for _, step in steps:
-        first = step.inverted(first)
+        terms.append(step.inverted(terms[-1]))
         after ^= step.falls
-    return SplitPoint(first, after, exact) if first.fits(_WIDE_RANGE) else None
+    exact = _is_exact(steps, terms, loop)
+    return SplitPoint(terms[-1], after, exact) if exact is not None and terms[-1].fits(_WIDE_RANGE) else None
+
+
+def is_never_negative(value: ir.Value, loop: ir.OpView) -> bool:
+    """Whether a value is not negative in any iteration, unless an operation wraps."""
+    steps = _chain(value, loop)
+    known: Interval | None = None if steps is None else bounds(loop.induction_variable)
+    for _, step in reversed(steps or ()):
+        known = None if known is None else step.result(known)
+    return known is not None and known.low >= 0
 
 
 def is_invariant(value: ir.Value, loop: ir.OpView) -> bool:
@@ -216,26 +225,32 @@ def _chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, _Step]] | 
     return steps
 
 
-def _is_exact(steps: list[tuple[ir.OpView, _Step]], loop: ir.OpView) -> bool | None:
+def _is_exact(steps: list[tuple[ir.OpView, _Step]], terms: list[Term], loop: ir.OpView) -> bool | None:
     """Whether no operation of a chain wraps; None if an operation may wrap before the split point.
 
-    If all operations expand, none exceeds the result of the last operation, which is below its bound before that point.
+    Before that point a result is below its bound, the term with its number, or from it on after an odd number of steps
+    that fall. If all operations expand, none exceeds the result of the last operation.
     """
     known: Interval | None = bounds(loop.induction_variable)
-    exact = True
-    for op, step in reversed(steps):
+    exact, fits, falls = True, True, False
+    for (op, step), bound in zip(reversed(steps), reversed(terms[:-1]), strict=True):
         known = None if known is None else step.result(known)
         if known is None:
             return None
+        falls ^= step.falls
         whole = type_interval(op.operation.results[0].type)
         if getattr(op, "overflow", "none") in ("no_signed_wrap", "no_wrap"):
             known = known.meet(whole)
-        if known.low < whole.low:
+        before = known.meet(
+            Interval(bound.interval.low, known.high) if falls else Interval(known.low, bound.interval.high - 1)
+        )
+        fits &= whole.low <= before.low and before.high <= whole.high
+        exact &= whole.low <= known.low and known.high <= whole.high
+        if known.low < whole.low and not fits:
             return None
-        exact &= known.high <= whole.high
         # An assumption about a result says nothing about the exact number if the operation wraps.
         known = known.meet(bounds(op.operation.results[0])) if exact else known
-    return exact if exact or all(step.expands for _, step in steps) else None
+    return exact if exact or fits or all(step.expands for _, step in steps) else None
 
 
 def _step(op: ir.OpView, loop: ir.OpView) -> tuple[ir.Value, _Step] | None:

@@ -22,7 +22,7 @@ from typing import NamedTuple
 from tilec.dialect.build import build
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_inside, operations_named, reached, users_of
-from tilec.lowering.tile.analysis.bounds import bounds, type_interval
+from tilec.lowering.tile.analysis.bounds import Interval, bounds, type_interval
 from tilec.lowering.tile.analysis.condition import both, compare, integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number, broadcast
@@ -36,7 +36,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     operand_behind,
     producer,
 )
-from tilec.lowering.tile.divide.loop_split_point import is_invariant, split_point
+from tilec.lowering.tile.divide.loop_split_point import is_invariant, is_never_negative, split_point
 
 # On a comparison: the result that makes the mask unnecessary.
 OPTIONAL = "tilec.optional"
@@ -272,8 +272,9 @@ def _combined(op: ir.OpView, pairs: list[tuple[Number, Number]], loop: ir.OpView
     if whole.low <= min(corners) and max(corners) <= whole.high:
         return _Ends(*(combine(NARROW, *pair) for pair in pairs))
     values = [each for pair in pairs for each in pair if isinstance(each, ir.Value)]
-    if not all(is_invariant(each, loop) for each in values):
-        return None
+    varying = [each for each in values if not is_invariant(each, loop)]
+    if varying:
+        return _growing(sign, pairs, varying, whole, loop)
     low, high = (WIDE.made(combine(WIDE, *map(WIDE.extended, pair))) for pair in pairs)
     fits = both(compare("greater_than_or_equal", low, whole.low), compare("less_than_or_equal", high, whole.high))
     ends = [build("trunci", [each], [NARROW.scalar]).result for each in (low, high)]
@@ -282,3 +283,21 @@ def _combined(op: ir.OpView, pairs: list[tuple[Number, Number]], loop: ir.OpView
     limits = map(NARROW.made, whole)
     chosen = zip(ends, limits, strict=True)
     return _Ends(*(build("select", [fits, each, limit], [NARROW.scalar]).result for each, limit in chosen))
+
+
+def _growing(
+    sign: int, pairs: list[tuple[Number, Number]], varying: list[ir.Value], whole: Interval, loop: ir.OpView
+) -> _Ends | None:
+    """The end of a sum or difference that a number which grows in the loop changes; the other is that of the type.
+
+    As long as that end is on one side of a comparison, it does not wrap, and neither do elements between it and zero.
+    """
+    (low, subtracted), (high, least) = pairs
+    if sign == 1:
+        grows = any(isinstance(each, int) and each >= 0 for each in pairs[0])
+        return _Ends(whole.low, NARROW.sum([high, least])) if grows else None
+    if low in varying and is_never_negative(low, loop):
+        return _Ends(whole.low, NARROW.difference(high, least))
+    if least in varying and is_never_negative(least, loop):
+        return _Ends(NARROW.difference(low, subtracted), whole.high)
+    return None

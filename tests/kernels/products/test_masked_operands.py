@@ -99,6 +99,41 @@ def short_depth(A, B, C, limit, M: Const, N: Const, K: Const):
     ct.store(C, (ct.bid(0), ct.bid(1)), total)
 
 
+@ct.kernel
+def lower_by_difference(A, B, C, limit, M: Const, N: Const, K: Const):
+    """Column numbers wrap if the limit is large enough."""
+    total = ct.zeros((M, N), ct.float32)
+    row = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)[:, None]
+    for k in range(limit):
+        a = ct.load(A, (ct.bid(0), k), (M, K), padding_mode=ZERO)
+        a = ct.where(row - (k * K + ct.arange(K, dtype=ct.int32)[None, :]) >= 0, a, ct.zeros((M, K), A.dtype))
+        total = ct.mma(a, ct.load(B, (k, ct.bid(1)), (K, N), padding_mode=ZERO), total)
+    ct.store(C, (ct.bid(0), ct.bid(1)), total)
+
+
+@ct.kernel
+def lower_by_other_difference(A, B, C, limit, M: Const, N: Const, K: Const):
+    total = ct.zeros((M, N), ct.float32)
+    row = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)[:, None]
+    for k in range(limit):
+        a = ct.load(A, (ct.bid(0), k), (M, K), padding_mode=ZERO)
+        a = ct.where(k * K + ct.arange(K, dtype=ct.int32)[None, :] - row > 0, ct.zeros((M, K), A.dtype), a)
+        total = ct.mma(a, ct.load(B, (k, ct.bid(1)), (K, N), padding_mode=ZERO), total)
+    ct.store(C, (ct.bid(0), ct.bid(1)), total)
+
+
+@ct.kernel
+def below_diagonal(A, B, C, limit, M: Const, N: Const, K: Const):
+    """Sums with one, in place of a strict comparison, may wrap as well."""
+    total = ct.zeros((M, N), ct.float32)
+    row = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)[:, None]
+    for k in range(limit):
+        a = ct.load(A, (ct.bid(0), k), (M, K), padding_mode=ZERO)
+        a = ct.where(row >= k * K + ct.arange(K, dtype=ct.int32)[None, :] + 1, a, ct.zeros((M, K), A.dtype))
+        total = ct.mma(a, ct.load(B, (k, ct.bid(1)), (K, N), padding_mode=ZERO), total)
+    ct.store(C, (ct.bid(0), ct.bid(1)), total)
+
+
 def within(a: np.ndarray, least: int, most: int) -> np.ndarray:
     row, column = np.indices(a.shape)
     return np.where((column - row >= least) & (column - row <= most), a, 0)
@@ -112,6 +147,9 @@ KERNELS: dict[str, tuple[Any, Callable[[np.ndarray, int], np.ndarray], int]] = {
     "transposed": (transposed, lambda a, limit: np.tril(a).T, 2),
     "band": (band, lambda a, limit: within(a, -200, 200), 3),
     "short_depth": (short_depth, lambda a, limit: np.where(np.arange(DEPTH) < limit, a, 0), 2),
+    "lower_by_difference": (lower_by_difference, lambda a, limit: np.tril(a), 2),
+    "lower_by_other_difference": (lower_by_other_difference, lambda a, limit: np.tril(a), 2),
+    "below_diagonal": (below_diagonal, lambda a, limit: np.tril(a, -1), 2),
 }
 
 
@@ -159,6 +197,56 @@ def test_a_loop_has_no_mask(name: str, random: np.random.Generator) -> None:
     # As many slots as the loop of a plain product has, but for those of the part with masks.
     slots = re.search(r"stages (\d+) producer tma consumers \[mma\]", text)
     assert slots is not None and int(slots[1]) >= 4
+
+
+@ct.kernel
+def wrapping(A, B, C, limit, M: Const, N: Const, K: Const, FIRST: Const, PITCH: Const, WORDING: Const):
+    """Numbers of columns, or differences, wrap in some iterations, or in some elements of a tile."""
+    total = ct.zeros((M, N), ct.float32)
+    row = ct.bid(0) * M + ct.arange(M, dtype=ct.int32)[:, None]
+    last = 2147483400 + ct.arange(M, dtype=ct.int32)[:, None]
+    for k in range(FIRST, limit):
+        a = ct.load(A, (ct.bid(0), k - FIRST), (M, K), padding_mode=ZERO)
+        column = k * PITCH + ct.arange(K, dtype=ct.int32)[None, :]
+        if WORDING == 0:
+            mask = row >= column + 1
+        elif WORDING == 1:
+            mask = row - column >= 0
+        elif WORDING == 2:
+            mask = column - row <= 0
+        elif WORDING == 3:
+            mask = 2147483647 - k + ct.arange(K, dtype=ct.int32)[None, :] >= row
+        elif WORDING == 4:
+            mask = last - column >= 0
+        elif WORDING == 5:
+            mask = column - last <= 0
+        elif WORDING == 6:
+            mask = column >= row
+        else:
+            mask = column - row >= 0
+        a = ct.where(mask, a, ct.zeros((M, K), A.dtype))
+        total = ct.mma(a, ct.load(B, (k - FIRST, ct.bid(1)), (K, N), padding_mode=ZERO), total)
+    ct.store(C, (ct.bid(0), ct.bid(1)), total)
+
+
+WRAPPING = [*((0, 2**30, wording) for wording in (0, 1, 2, 6, 7)), (0, 1, 3), (-3, 64, 4), (-3, 64, 5)]
+
+
+@pytest.mark.parametrize(("first", "pitch", "wording"), WRAPPING)
+def test_numbers_that_wrap(first: int, pitch: int, wording: int, target: str, random: np.random.Generator) -> None:
+    given = (*arguments(random, first + 5, (128, 128, 64)), first, pitch, wording)
+    row, place = np.indices((ROWS, DEPTH))
+    step, last = first + place // 64, 2147483400 + row % 128
+    column = step * pitch + place % 64
+    left, right = [
+        (row, column + 1), (row - column, 0), (0, column - row), (2**31 - 1 - step + place % 64, row),
+        (last - column, 0), (0, column - last), (column, row), (column - row, 0),
+    ][wording]  # fmt: skip
+    # int32 numbers wrap, and so does the conversion.
+    mask = np.asarray(left).astype(np.int32) >= np.asarray(right).astype(np.int32)
+    exact = np.where(mask, given[0], 0).astype(np.float64) @ given[1].astype(np.float64)
+    for (found,) in run_everywhere(wrapping, (-(-ROWS // 128), 1), given, (2,), target=target, hints={}):
+        np.testing.assert_array_equal(found, exact)
 
 
 @ct.kernel
