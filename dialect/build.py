@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from itertools import accumulate
+from itertools import accumulate, islice
 from typing import TYPE_CHECKING, TypeAlias
 
 from tilec.dialect.cache import table
@@ -126,6 +126,19 @@ def _segment_sizes(fields: tuple[ValueField, ...], lengths: tuple[int | tuple[in
             )
         segments.extend([*length, *[0] * (field.runs - len(length))])
     return segments
+
+
+def regroup(op: ir.OpView) -> None:
+    """Renews the runs of equal types in the groups of an operation whose operands or results have other types now."""
+    for kind, fields, values in (
+        ("operand", op.operand_fields, op.operation.operands),
+        ("result", op.result_fields, op.operation.results),
+    ):
+        if any(field.arity == MIXED for field in fields):
+            segments = iter(op.operation.attributes[f"{kind}SegmentSizes"])
+            sizes = [sum(islice(segments, field.width)) for field in fields]
+            lengths = group_lengths(fields, sizes, list(values))
+            op.operation.attributes[f"{kind}SegmentSizes"] = segment_attribute(fields, lengths, op.operation.name)
 
 
 def attributes_without_segments(op: ir.OpView) -> dict[str, ir.Attribute]:

@@ -21,10 +21,16 @@ from tilec.lowering.layout.shared_layout import swizzle_span_bytes
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import (
+    BREAK,
     FOR,
     IF,
+    LOOP,
+    LOOPS,
+    carried_sources,
     counting_loop,
+    ends,
     in_loop,
+    initial_value,
     is_tile,
     loops_around,
     producer,
@@ -44,7 +50,9 @@ SLOT_LIMIT_BYTES = 65536
 _KILOBYTE = 1024
 # The least warps that compute, and the largest tiles that are live at once: a scan of pairs has four.
 _WARPS, _LIVE_TILES = 4, 4
-_UNKNOWN_POSITION = "its index, or a loop or branch around it, depends on memory or on values that a loop carries"
+_UNKNOWN_POSITION = (
+    "its index, or a loop or branch around it, depends on memory, on a tile or on the result of a branch"
+)
 
 
 def row_maps(entry: ir.OpView, target: Target, order: MemoryOrder | None) -> dict[ir.Value, TensorMap | str]:
@@ -200,9 +208,15 @@ def has_known_control(op: ir.OpView) -> bool:
 
 def _control(op: ir.OpView) -> Iterator[ir.Value]:
     """The bounds of the loops and the conditions of the branches around an operation, from the inside."""
+    for parent in _parents(op):
+        yield from list(parent.operands)[: {FOR: 3, IF: 1}.get(parent.name, 0)]
+
+
+def _parents(op: ir.OpView) -> Iterator[ir.Operation]:
+    """The structures around an operation, from the inside."""
     parent = op.operation.parent.operation
     while parent.name != _ENTRY:
-        yield from list(parent.operands)[: {FOR: 3, IF: 1}.get(parent.name, 0)]
+        yield parent
         parent = parent.parent.operation
 
 
@@ -212,15 +226,25 @@ def _is_known_early(value: ir.Value, is_loaded_again: Callable[[ir.OpView], bool
 
 
 def _operands_behind(value: ir.Value) -> Iterable[ir.Value]:
-    operands = () if isinstance(value.owner, ir.Block) else value.owner.operation.operands
+    operands = value.owner.operation.operands if not isinstance(value.owner, ir.Block) else _carried_from(value)
     return (operand for operand in operands if not isinstance(operand.type, TokenType))
 
 
+def _carried_from(value: ir.Value) -> Iterator[ir.Value]:
+    """The values that become a scalar that a loop carries, and the conditions on which the loop ends."""
+    first, loop = initial_value(value), value.owner.owner.opview
+    if is_tile(value) or first is None:
+        return
+    yield from (first, *(carried_sources(value) or ()))
+    for end in ends(loop, BREAK) if loop.operation.name == LOOP else ():
+        yield from (parent.operands[0] for parent in _parents(end) if parent.name == IF)
+
+
 def _is_known_to_all_roles(value: ir.Value, is_loaded_again: Callable[[ir.OpView], bool]) -> bool:
-    """Whether a value is an argument, a counter, or one element that a role computes or loads again."""
+    """Whether a value is an argument, a counter, a scalar that a loop carries, or one that a role can have again."""
     if isinstance(value.owner, ir.Block):
         parent = value.owner.owner.operation
-        return parent.name == _ENTRY or counting_loop(value) is not None
+        return parent.name == _ENTRY or counting_loop(value) is not None or parent.name in LOOPS and not is_tile(value)
     operation = value.owner.operation
     if is_tile(value) and prod(value.type.shape) > 1 or len(operation.regions):
         return False

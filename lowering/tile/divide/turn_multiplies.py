@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from tilec.dialect.build import build
+from tilec.dialect.build import build, regroup
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
@@ -139,6 +139,8 @@ class Turning:
                         op.operation.operands[number] = self._made(value) if is_turned else self._turned_back(value)
                 if self._is_exchanged(op):
                     _exchange(op)
+                if op.operation.name in (*STRUCTURES, *ENDS):
+                    regroup(op)
 
     def _set_types(self) -> None:
         for value, type in self._turned.items():

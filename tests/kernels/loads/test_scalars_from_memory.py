@@ -81,15 +81,35 @@ def product_of_a_changed_count(x, weights, counts, out):
 
 
 @ct.kernel
-def tiles_of_some_steps(x, weights, tiles, counts, out, is_persistent: ct.Constant[bool]):
+def tiles_of_some_steps(x, weights, tiles, counts, out, form: ct.Constant[str]):
     """Memory has the number of steps, in each of which threads add a tile to the product and double the sum."""
-    last = ct.num_tiles(x, 0, (ROWS, STEP)) if is_persistent else ct.bid(0) + 1
+    last = ct.num_tiles(x, 0, (ROWS, STEP)) if form == "persistent" else ct.bid(0) + 1
     for i in range(ct.bid(0), last, ct.num_blocks(0)):
-        total = ct.zeros((ROWS, COLUMNS), ct.float32)
-        for k in range(ct.gather(counts, i)):
-            total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (k, 0), (STEP, COLUMNS)), total)
-            total = 2 * (total + ct.load(tiles, (i, k), (ROWS, COLUMNS)).astype(ct.float32))
+        count, total = ct.gather(counts, i), ct.zeros((ROWS, COLUMNS), ct.float32)
+        if form == "while":
+            k = 0
+            while k * STEP < count * STEP:
+                total = added(x, weights, tiles, i, k, total)
+                k += 1
+        else:
+            for k in range(count):
+                total = added(x, weights, tiles, i, k, total)
         ct.store(out, (i, 0), total)
+
+
+@ct.kernel
+def tiles_until_a_sum(x, weights, tiles, counts, out, form: ct.Constant[str]):
+    """The sum of a tile of memory ends the loop, which no other role knows."""
+    k, i, total = 0, ct.bid(0), ct.zeros((ROWS, COLUMNS), ct.float32)
+    while ct.sum(ct.load(counts, (0,), (4,))) * k < 6 * ct.gather(counts, i):
+        total = added(x, weights, tiles, i, k, total)
+        k += 1
+    ct.store(out, (i, 0), total)
+
+
+def added(x, weights, tiles, i, k, total):
+    total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (k, 0), (STEP, COLUMNS)), total)
+    return 2 * (total + ct.load(tiles, (i, k), (ROWS, COLUMNS)).astype(ct.float32))
 
 
 def integers(shape: tuple[int, ...], seed: int) -> NDArray[np.float16]:
@@ -165,8 +185,8 @@ def test_a_scalar_that_the_kernel_overwrites_is_read_once(target: str) -> None:
     assert gpu.count("tile_gpu.load_view") == 1 and "repeatable" not in gpu
 
 
-@pytest.mark.parametrize("is_persistent", [False, True])
-def test_tiles_beside_operands_are_loaded_ahead(is_persistent: bool, target: str) -> None:
+@pytest.mark.parametrize("form", ["for", "while", "persistent", "tile"])
+def test_tiles_beside_operands_are_loaded_ahead(form: str, target: str) -> None:
     x, weights = integers((BLOCKS * ROWS, STEPS * STEP), 0), integers((STEPS * STEP, COLUMNS), 1)
     tiles, expected = integers((BLOCKS * ROWS, STEPS * COLUMNS), 2), np.zeros((BLOCKS * ROWS, COLUMNS), np.float32)
     for i, count in enumerate(COUNTS):
@@ -175,11 +195,13 @@ def test_tiles_beside_operands_are_loaded_ahead(is_persistent: bool, target: str
             part = slice(k * STEP, (k + 1) * STEP)
             expected[rows] += x[rows, part].astype(np.float32) @ weights[part].astype(np.float32)
             expected[rows] = 2 * (expected[rows] + tiles[rows, k * COLUMNS : (k + 1) * COLUMNS])
-    given = (x, weights, tiles, np.array(COUNTS, np.int32), np.zeros_like(expected), is_persistent)
-    kernel = tiles_of_some_steps
+    given = (x, weights, tiles, np.array([*COUNTS, 1], np.int32), np.zeros_like(expected), form)
+    kernel = tiles_until_a_sum if form == "tile" else tiles_of_some_steps
     compiled = tilec.compile(kernel, target=target, signature=Signature.from_arguments(kernel, given), stop="gpu")
-    assert compiled.stage("gpu").text.count("tile_gpu.tma_load") >= 3
-    assert not any("depends on memory" in remark.message for remark in compiled.all_remarks)
-    grid = 2 if is_persistent else BLOCKS
+    reasons = [remark for remark in compiled.all_remarks if "depends on memory" in remark.message]
+    assert bool(reasons) == (form == "tile")
+    if form != "tile":
+        assert compiled.stage("gpu").text.count("tile_gpu.tma_load") >= 3
+    grid = 2 if form == "persistent" else BLOCKS
     for (out,) in run_everywhere(kernel, (grid,), given, (4,), target=target, hints={}, seeds=range(2)):
         np.testing.assert_array_equal(out, expected)

@@ -51,6 +51,21 @@ def gradients_by_keys(Q, K, V, G, L, DK, DV, M: Integer, N: Integer, D: Integer)
 
 
 @ct.kernel
+def beside_an_equal_sum(A, B, X, R, S, M: Integer, N: Integer, K: Integer):
+    """A loop carries two sums of one type, of which a multiply after it reads one transposed."""
+    first, second = ct.zeros((M, N), ct.float32), ct.zeros((M, N), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (M, K))):
+        a = ct.load(A, (0, k), (M, K))
+        first = ct.mma(a, ct.load(B, (k, 0), (K, N)), first)
+        second = ct.mma(a, ct.load(B, (k, 1), (K, N)), second)
+    result = ct.zeros((N, N), ct.float32)
+    for j in range(ct.num_tiles(X, 1, (M, N))):
+        result = ct.mma((second * 0.5).astype(A.dtype).transpose(), ct.load(X, (0, j), (M, N)), result)
+    ct.store(R, (0, 0), result)
+    ct.store(S, (0, 0), first)
+
+
+@ct.kernel
 def masked_gradients(Q, K, V, G, L, DK, DV, DQ, M: Integer, N: Integer, D: Integer, WITH_DQ: Integer):
     """A branch masks some of the products. With dq one multiply reads ds transposed, and another as it is."""
     k, v = ct.load(K, (ct.bid(0), 0), (N, D)), ct.load(V, (ct.bid(0), 0), (N, D))
@@ -197,3 +212,16 @@ def test_a_product_of_several_multiplies(random: np.random.Generator, target: st
     for (found,) in run_everywhere(of_parts, (1,), args, [3], target=target, hints={}):
         assert np.array_equal(found, expected)
     assert turned(of_parts, args, target) == 2
+
+
+@pytest.mark.parametrize("hints", [{}, {"num_ctas": 2}], ids=str)
+def test_a_sum_beside_one_of_the_same_type(hints, target):
+    """The loop then carries tiles of two types, in runs of their own."""
+    random = np.random.default_rng(4)
+    a, b, x = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((128, 128), (128, 128), (128, 128)))
+    first, second = np.split(a.astype(np.float32) @ b, 2, axis=1)
+    exact = (second * 0.5).T @ (x[:, :64].astype(np.float32) + x[:, 64:])
+    args = (a, b, x, np.zeros((64, 64), np.float32), np.zeros((128, 64), np.float32), 128, 64, 64)
+    for result, total in run_everywhere(beside_an_equal_sum, (1,), args, (3, 4), target=target, hints=hints):
+        np.testing.assert_array_equal(result, exact)
+        np.testing.assert_array_equal(total, first)

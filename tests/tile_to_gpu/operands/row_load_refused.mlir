@@ -31,4 +31,4 @@ entry @k(%n: tile<ptr<i32>>, %p: tile<ptr<f16>>, %q: tile<ptr<f16>>) {
 // CHECK-NOT: tma_load
 // CHECK: remark: the load does not use TMA: it is outside of loops, where no load can run ahead [tma, no estimate]
 // CHECK: remark: the load does not use TMA: a row of the tile has 4 bytes
-// CHECK: remark: the load does not use TMA: its index, or a loop or branch around it, depends on memory or on values that a loop carries [tma, no estimate]
+// CHECK: remark: the load does not use TMA: its index, or a loop or branch around it, depends on memory, on a tile or on the result of a branch [tma, no estimate]
