@@ -82,10 +82,9 @@ RECORDS = (
         order_steps,
         guarantees=(
             "a slot of tensor memory is released after the reduction of its tile, and what is not stored in a slot "
-            "precedes the wait for it; tiles that TMA loads for threads are read where they meet others, and products "
-            "of 128 registers where they are added to a carried tile; signals stay before later computations and "
-            "stores; products of `wgmma` with as many registers as the largest accumulator, which are multiplied by "
-            "tiles and added to one, are computed in parts of its columns "
+            "precedes the wait for it; tiles that TMA loads for threads are read where they meet others; signals stay "
+            "before later computations and stores; products of `wgmma` with as many registers as the largest "
+            "accumulator, which are multiplied by tiles and added to one, are computed in parts of its columns "
             "(`promote .. times`)"
         ),
         without="waits and signals stand between arithmetic that could overlap",

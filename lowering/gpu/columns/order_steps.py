@@ -13,11 +13,6 @@ slot as late as that of tensor memory: the assembler then loads elements when th
 before:   get %b;  load %b;  release %b;  get %s;  load %s;  addf %s, %b;  max
 after:    get %s;  get %b;  load %s;  load %b;  addf %s, %b;  max;  release %s;  release %b
 
-A product of many registers is loaded where it is added to an accumulator in registers, and released after that.
-
-before:   get %p;  load %p;  release %p;  get %f;  load %f;  release %f;  fma %p, %f, %carried
-after:    get %f;  load %f;  release %f;  get %p;  load %p;  fma %p, %f, %carried;  release %p
-
 The tile that is stored in the slot is computed after the wait: ptxas would need registers for its elements before and
 after it. Steps keep their order, and none moves over a step of its role, so that no role waits for its own later steps.
 
@@ -31,7 +26,6 @@ import itertools
 from collections.abc import Sequence, Set
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.operations.channel import THREADS, TMA, PutBeginOp, PutCommitOp, ReleaseOp, SlotOp
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
@@ -51,7 +45,6 @@ from tilec.lowering.gpu.columns.promote_products import promote_products
 from tilec.lowering.gpu.ir.enclosing import is_repeated
 from tilec.lowering.gpu.ir.operation_role import LOAD, compute_role, role_of, set_compute_role
 from tilec.lowering.gpu.ir.slots import GET
-from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 
 _PUT, _COMMIT, _RELEASE = PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME
@@ -59,8 +52,6 @@ _LOAD, _STORE, _REDUCE = LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.
 _LOAD_SHARED = LoadSharedOp.OPERATION_NAME
 _SLOT = SlotOp.OPERATION_NAME
 _RENAMING = tuple(op.OPERATION_NAME for op in (BroadcastOp, CatOp, ExtractOp, ReshapeOp, SplatOp))
-# Beside as many registers of the other operand, ptxas 13.5 spills.
-_MANY_REGISTERS = 128
 _PURE = ("arith.", "math.", MathOp.OPERATION_NAME, *_RENAMING, _REDUCE)
 
 
@@ -73,8 +64,6 @@ def order_steps(kernel: KernelOp, context: Context) -> None:
         _release_late(op, order)
     for op in [op for op in releases if _ends_read(op, order)]:
         _read_late(op, order)
-    for op in releases:
-        _load_late(op, order)
     for op in [op for op in operations if op.name == _PUT and _waits(op)]:
         _compute_before(op, order)
     for op in [op for op in operations if op.name == _COMMIT and op.opview.channel.owner.opview.producer == THREADS]:
@@ -206,30 +195,6 @@ def _read_late(release: ir.Operation, order: _Order) -> None:
     reduced = _reduction(load.results[0])
     release.move_after(reduced if reduced is not None and reduced in run else (op, *run)[-1])
     del order[release.block]
-
-
-def _load_late(release: ir.Operation, order: _Order) -> None:
-    """Moves the read before a release, of a tile of many registers, to where it is added to one that a loop carries.
-
-    The release follows the sum, so that the assembler loads elements when they are added.
-    """
-    before, following = order.of_threads(release)
-    if [op.name for op in before[-2:]] != [GET, _LOAD] or before[-2].operands[0] != release.operands[0]:
-        return
-    get, load = before[-2:]
-    tile, users = load.results[0], users_of(load.results[0])
-    if thread_elements(tile.type) < _MANY_REGISTERS or load.operands[0] not in get.results or len(users) != 1:
-        return
-    (user,) = users
-    carried = [value for value in user.operands if isinstance(value.owner, ir.Block) and value.type == tile.type]
-    if user not in following or not carried or not interface_of(user.name).is_elementwise:
-        return
-    between = following[: following.index(user)]
-    if all(_is_pure(op) or _is_of_read(op) or op.name in GLOBAL_LOADS for op in between):
-        get.move_before(user)
-        load.move_before(user)
-        release.move_after(user)
-        del order[release.block]
 
 
 def _needs_others(op: ir.Operation, values: Set[ir.Value]) -> bool:
