@@ -108,7 +108,8 @@ def _halves(multiplies: list[ir.OpView], channels: list[MakeChannelOp], equal: E
             raise NotPairsError("the rows of a left operand move in tensor memory, which is done in each block")
         words = len(op.skipped) if isinstance(op, Tcgen05MmaOp) else 0
         if words and (words != WORDS_OF_PAIR or rows != TENSOR_LANES):
-            raise NotPairsError(f"rows are skipped, which a pair does with {TENSOR_LANES} rows per block, got {rows}")
+            expected = f"{WORDS_OF_PAIR} words for {TENSOR_LANES} rows per block"
+            raise NotPairsError(f"rows are skipped, which a pair does by {expected}, got {words} for {rows}")
         half = _half_of(op, channels, equal)
         if half not in found:
             found.append(half)

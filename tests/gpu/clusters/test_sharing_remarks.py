@@ -91,6 +91,13 @@ WITHOUT_PAIRS = {
         ("box [64, 64] swizzle 128B", "box [16, 64] swizzle 32B"),
     ],
     "the rows of a left operand move in tensor memory, which is done in each block": [
+        (BUFFER_B, BUFFER_B + "!t = buffer<128x64xf16, tensor, lanes=128 packed>\n"),
+        ("channel<[!a]>", "channel<[!a, !t]>"),
+        ("%sa = ", "%sa, %st = "),
+        ("%ga = ", "%ga, %gt = "),
+        (MULTIPLY, MULTIPLY.replace("%ga", "%gt").replace("!a,", "!t,")),
+    ],
+    "rows are skipped, which a pair does by 8 words for 128 rows per block, got 4 for 128": [
         (MULTIPLY, MULTIPLY.replace("accumulate %yes", "accumulate %yes skip [%n, %n, %n, %n]")),
     ],
     "filters are the first operand, which is multiplied in each block": [
