@@ -30,6 +30,9 @@ from tilec.remarks import Remark
 
 _BLOCKS = 2
 _SLOTS = 2
+# A block of at most as many rows has one warpgroup of wgmma, or half of the lanes of tcgen05: with a hint for several,
+# they are compared even if rings have one slot. Two blocks of 128 rows were slower in all kernels tried.
+_FEW_ROWS = 64
 # The share of the time that two blocks have to save without a hint, and that those of a hint may cost.
 _LEAST_GAIN = _MOST_LOSS = 0.05
 
@@ -63,12 +66,15 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
     (entry,) = operations_named(module, ("cuda_tile.entry",))
     room = known_room(entry)
     is_divided = room is not None and room.shape.ctas > 1
-    is_chain = any(in_loop(op) and is_chained(op) for op in operations_named(entry, PLAIN_MULTIPLIES))
-    share = share_of_block(compiler.target, blocks)
-    if is_divided or not is_chain or not (is_hint or _has_slots(entry, share)):
+    chain = [op for op in operations_named(entry, PLAIN_MULTIPLIES) if in_loop(op) and is_chained(op)]
+    if is_divided or not chain:
         del entry.operation.attributes[OCCUPANCY]
         return
-    refusal = _refusal(module, blocks, _MOST_LOSS if is_hint else -_LEAST_GAIN, compiler)
+    has_few_rows = all(op.acc.type.shape[-2] <= _FEW_ROWS for op in chain)
+    if is_hint and has_few_rows or _has_slots(entry, share_of_block(compiler.target, blocks)):
+        refusal = _refusal(module, blocks, _MOST_LOSS if is_hint else -_LEAST_GAIN, compiler)
+    else:
+        refusal = f"with the memory of {blocks} blocks, loops have one slot for the tiles that they load"
     if refusal is None:
         set_blocks(module, blocks)
     elif not is_hint:
