@@ -62,7 +62,7 @@ def rounded_to(op: ir.Operation) -> str | None:
     if any(reader.name != "arith.truncf" or "roundingmode" in reader.attributes for reader in readers):
         return None
     types = {str(getattr(reader.results[0].type, "element_type", reader.results[0].type)) for reader in readers}
-    return types.pop() if len(types) == 1 and types < {"f16", "bf16", ""} else None
+    return types.pop() if len(types) == 1 and types <= {"f16", "bf16"} else None
 
 
 def _renamed(value: ir.Value) -> list[ir.Value]:

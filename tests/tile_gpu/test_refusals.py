@@ -287,7 +287,7 @@ REFUSALS = {
         "expected a period of 8 or of a multiple of 128 rows, which divides 128 rows, and no smaller pitch, but got 64"
     ),
     f"{RUNS}{INSIDE} shifted 0 every 8 by 7 : {RUN}, !b -> !d": "no smaller pitch, but got 8 by 7",
-    f"{RUNS}{INSIDE} every 8 by 8 : {RUN}, !b -> !d": "expected every with shifted, of an accumulator that is not",
+    f"{RUNS}{INSIDE} every 8 by 8 : {RUN}, !b -> !d": "expected shifted and an accumulator that is not transposed",
     f"{RUNS}{INSIDE} shifted 0 {{period = 8 : i32}} : {RUN}, !b -> !d": "expected a period with a pitch, or none of",
     f"{PLACED}{MULTIPLIED.format('%rows').replace('%yes', '%yes shifted 0')}": (
         "expected lhs in shared memory in the layout contiguous=1 swizzle=32B or contiguous=1 swizzle=64B or"

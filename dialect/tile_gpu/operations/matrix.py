@@ -90,16 +90,18 @@ def is_transposed(accumulator: ir.Value) -> bool:
 
 
 def row_of_run(row: int, period: int | None, pitch: int | None) -> int:
-    """The row of a run that row `row` of a product is of, from the first one on."""
+    """The row of a run, counted from the first one that is read, from which row `row` of a product is computed."""
     return row if period is None or pitch is None else row // period * pitch + row % period
 
 
 def rows_inside(op: ir.OpView) -> str | None:
-    """The rows that a multiply with `shifted` reads by a matrix descriptor, which has groups of eight rows."""
+    """The problem with the rows that a multiply with `shifted` reads by a matrix descriptor, or None."""
     accumulator, lhs, period, pitch = op.operands[0].type, op.lhs.type, op.period, op.pitch
     if is_transposed(op.operands[0]) or op.shifted is None:
         if period or pitch:
-            return "expected every with shifted, of an accumulator that is not transposed"
+            return (
+                f"expected shifted and an accumulator that is not transposed with every, but got {op.operands[0].type}"
+            )
         return None if is_transposed(op.operands[0]) or lhs.shape[0] == accumulator.shape[0] else _other_shapes(op)
     if not isinstance(lhs, BufferType) or lhs.memory == TENSOR or lhs.layout not in _SWIZZLED_ROWS:
         found = lhs.spelled() if isinstance(lhs, BufferType) else lhs
@@ -109,7 +111,7 @@ def rows_inside(op: ir.OpView) -> str | None:
     rows = accumulator.shape[0]
     least = min(rows, _SKIPPED_ROWS if isinstance(accumulator, BufferType) else _NARROW_ROWS)
     if (period is None) != (pitch is None):
-        return "expected a period with a pitch, or none of them"
+        return f"expected a period with a pitch, or none of them, but got {period} by {pitch}"
     if period is not None and (
         period != PATTERN_ROWS and period % least or rows % period and period < rows or not period <= pitch
     ):

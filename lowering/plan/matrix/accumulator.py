@@ -325,7 +325,7 @@ def _place_read(accumulator: Accumulator, value: ir.Value, writers: list[ir.Oper
 
 
 def _uses(value: ir.Value) -> Iterator[tuple[ir.Operation, int]]:
-    """The users of a value with the numbers of their operands; of a product that a multiply computes, the multiply."""
+    """The users of a value with the numbers of their operands; for scaling that a multiply does, the multiply."""
     for use in value.uses:
         user = use.owner.operation
         uses = (other for other in user.results[0].uses if other.operand_number == ACCUMULATOR) if user.results else ()

@@ -55,7 +55,7 @@ def dense_tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     if not target.starts_at_any_row:
         return "no matrix descriptor is known to start at any row: hint allow_unconfirmed lets it start there"
     if width is None or tap is None:
-        return "the width of the images is not known"
+        return "array: the width of the images is not known: give it in the signature, as in f16[?,?,56,64]"
     row, covered = Row.of(type), (type.window[-1] - 1) * type.dilation[-1] + 1
     first, moves = row.runs[tap]
     outputs = max(1, (width + type.lower[-1] + type.upper[-1] - covered) // stride + 1)
@@ -75,7 +75,7 @@ def dense_tile(load: ir.OpView, target: Target) -> StationaryTile | str:
     if not isinstance(map, TensorMap):
         return map
     if map.swizzle == "none":
-        return "tile: rows of 16 bytes have no swizzle"
+        return "tile: rows of 16 bytes have no swizzle: a tile needs 32 bytes of channels"
     start, offset = walk.before * stride + type.lower[-1], walk.after * stride + row.remainders[first]
     skipped = None if walk.has_padding else skipped_pixels(row.distances[tap], outputs)
     return StationaryTile(
@@ -108,8 +108,9 @@ def _walk(type: Im2colViewType, row: Row, first: int, outputs: int, target: Targ
         skipping = f"multiplies of {targets_with('skips_rows')} skip those that read padding with hint convolution=run"
         return f"array and tile: {crossed}; {skipping}"
     width = type.tensor_view.shape[-2]
-    if pixels % TENSOR_LANES or outputs * stride < width or -distance > outputs:
-        expected = f"a multiple of {TENSOR_LANES} pixels of a tile, and width / stride output pixels of a row"
-        found = f"{pixels}, and {outputs} of {width}"
+    least = max(-(-width // stride), -distance)
+    if pixels % TENSOR_LANES or outputs < least:
+        expected = f"a multiple of {TENSOR_LANES} pixels of a tile, and at least {least} output pixels of a row"
+        found = f"{pixels} and {outputs}"
         return f"array, padding and tile: {crossed}; multiplies that skip rows expect {expected}, got {found}"
     return _Walk(outputs, 0, min(distance, 0), max(distance, 0), has_padding=False)

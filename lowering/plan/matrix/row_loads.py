@@ -22,9 +22,9 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.target import LANES, Target
 from tilec.lowering.tile.analysis.tile_operations import (
     BREAK,
+    CONTINUE,
     FOR,
     IF,
-    LOOP,
     LOOPS,
     carried_sources,
     counting_loop,
@@ -231,12 +231,12 @@ def _operands_behind(value: ir.Value) -> Iterable[ir.Value]:
 
 
 def _carried_from(value: ir.Value) -> Iterator[ir.Value]:
-    """The values that become a scalar that a loop carries, and the conditions on which the loop ends."""
+    """The values that become a scalar that a loop carries, and the conditions on which it ends or continues early."""
     first, loop = initial_value(value), value.owner.owner.opview
     if is_tile(value) or first is None:
         return
     yield from (first, *(carried_sources(value) or ()))
-    for end in ends(loop, BREAK) if loop.operation.name == LOOP else ():
+    for end in (*ends(loop, BREAK), *ends(loop, CONTINUE)):
         yield from (parent.operands[0] for parent in _parents(end) if parent.name == IF)
 
 

@@ -228,8 +228,9 @@ def _chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, _Step]] | 
 def _is_exact(steps: list[tuple[ir.OpView, _Step]], terms: list[Term], loop: ir.OpView) -> bool | None:
     """Whether no operation of a chain wraps; None if an operation may wrap before the split point.
 
-    Before that point a result is below its bound, the term with its number, or from it on after an odd number of steps
-    that fall. If all operations expand, none exceeds the result of the last operation.
+    `terms` has the bound that the result of each step reaches at the split point. Before that point the result is less
+    than the bound; after an odd number of steps that fall, it is at least the bound. If all operations expand, none
+    exceeds the result of the last operation.
     """
     known: Interval | None = bounds(loop.induction_variable)
     exact, fits, falls = True, True, False

@@ -62,7 +62,7 @@ _FOLDED = tuple(f"cuda_tile.{name}" for name in (*_MOVES, "select"))
 
 
 class _Ends(NamedTuple):
-    """The least and the greatest element of a tile, or numbers below and above."""
+    """The least and the greatest element of a tile, or numbers below and above, where they do not wrap."""
 
     low: Number
     high: Number
@@ -288,9 +288,10 @@ def _combined(op: ir.OpView, pairs: list[tuple[Number, Number]], loop: ir.OpView
 def _growing(
     sign: int, pairs: list[tuple[Number, Number]], varying: list[ir.Value], whole: Interval, loop: ir.OpView
 ) -> _Ends | None:
-    """The end of a sum or difference that a number which grows in the loop changes; the other is that of the type.
+    """The end of a sum or difference that depends on a number which grows in the loop, and the end of the type.
 
-    As long as that end is on one side of a comparison, it does not wrap, and neither do elements between it and zero.
+    A condition on the first end is used only in iterations in which split_point shows that this end does not wrap. No
+    element wraps there: one operand is not negative, so that results cannot leave the type on the other side.
     """
     (low, subtracted), (high, least) = pairs
     if sign == 1:

@@ -75,7 +75,7 @@ def _run(operand: ir.Value, tile: StationaryTile, conversion: Conversion) -> ir.
     return emitter.gpu(LoadTileOp, source, [buffer], halo=tile.halo).result
 
 
-def rows_inside(tile: StationaryTile) -> dict[str, int]:
+def attributes_of_rows(tile: StationaryTile) -> dict[str, int]:
     """The attributes of a multiply that reads rows of a run in shared memory."""
     if tile.in_tensor_memory:
         return {}

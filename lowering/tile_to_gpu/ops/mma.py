@@ -16,7 +16,7 @@ from tilec.lowering.tile.analysis.tile_operations import MMA_SPARSE
 from tilec.lowering.tile_to_gpu.conversion.carried_values import arrive, enter
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, buffer_of, converts
 from tilec.lowering.tile_to_gpu.conversion.placed_tiles import operand_tile, scale_tile
-from tilec.lowering.tile_to_gpu.conversion.stationary_rows import rows_inside, skipped_rows
+from tilec.lowering.tile_to_gpu.conversion.stationary_rows import attributes_of_rows, skipped_rows
 
 Issue = Callable[[Multiply, Conversion], None]
 
@@ -66,7 +66,7 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
         attributes = _signs(types) | {"kind": types.element, "promote": multiply.promotes}
-        attributes |= {} if multiply.lhs.stationary is None else rows_inside(multiply.lhs.stationary)
+        attributes |= {} if multiply.lhs.stationary is None else attributes_of_rows(multiply.lhs.stationary)
         operands = [*operands, _metadata(multiply, conversion), []]
         in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
         if multiply.promotes:
@@ -116,7 +116,7 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
         attributes = {**kinds, **_signs(multiply.types), "scale": scale or None}
         tile = multiply.lhs.stationary
         skipped = [] if tile is None else skipped_rows(tile, type, conversion)
-        attributes |= {} if tile is None else rows_inside(tile)
+        attributes |= {} if tile is None else attributes_of_rows(tile)
         made = emitter.gpu(MultiplyOp, [accumulator, lhs, rhs, accumulate, skipped], [type], **attributes).result
     arrive(result, [made, emitter.boolean(True)], conversion)
 

@@ -107,6 +107,27 @@ def tiles_until_a_sum(x, weights, tiles, counts, out, form: ct.Constant[str]):
     ct.store(out, (i, 0), total)
 
 
+@ct.kernel
+def tiles_at_steps_of_a_sum(x, weights, tiles, out, is_for: ct.Constant[bool]):
+    """The sum of a tile of memory decides by how many steps the next one is further, by an early `continue`."""
+    k, i, total = 0, ct.bid(0), ct.zeros((ROWS, COLUMNS), ct.float32)
+    if is_for:
+        for _ in range(2):
+            total = added(x, weights, tiles, i, k, total)
+            if ct.sum(ct.load(tiles, (i, k), (ROWS, COLUMNS)).astype(ct.float32)) > 0:
+                k += 2
+                continue
+            k += 1
+    else:
+        while k < STEPS:
+            total = added(x, weights, tiles, i, k, total)
+            if ct.sum(ct.load(tiles, (i, k), (ROWS, COLUMNS)).astype(ct.float32)) > 0:
+                k += 2
+                continue
+            k += 1
+    ct.store(out, (i, 0), total)
+
+
 def added(x, weights, tiles, i, k, total):
     total = ct.mma(ct.load(x, (i, k), (ROWS, STEP)), ct.load(weights, (k, 0), (STEP, COLUMNS)), total)
     return 2 * (total + ct.load(tiles, (i, k), (ROWS, COLUMNS)).astype(ct.float32))
@@ -204,4 +225,30 @@ def test_tiles_beside_operands_are_loaded_ahead(form: str, target: str) -> None:
         assert compiled.stage("gpu").text.count("tile_gpu.tma_load") >= 3
     grid = 2 if form == "persistent" else BLOCKS
     for (out,) in run_everywhere(kernel, (grid,), given, (4,), target=target, hints={}, seeds=range(2)):
+        np.testing.assert_array_equal(out, expected)
+
+
+@pytest.mark.parametrize("is_for", [True, False])
+def test_tiles_at_steps_of_a_sum_are_loaded_by_threads(is_for: bool, target: str) -> None:
+    x, weights = integers((BLOCKS * ROWS, STEPS * STEP), 0), integers((STEPS * STEP, COLUMNS), 1)
+    tiles, expected = integers((BLOCKS * ROWS, STEPS * COLUMNS), 3), np.zeros((BLOCKS * ROWS, COLUMNS), np.float32)
+    taken = []
+    for i in range(BLOCKS):
+        rows, k = slice(i * ROWS, (i + 1) * ROWS), 0
+        for _ in range(2 if is_for else STEPS):
+            if k >= STEPS:
+                break
+            part, tile = slice(k * STEP, (k + 1) * STEP), tiles[rows, k * COLUMNS : (k + 1) * COLUMNS]
+            expected[rows] += x[rows, part].astype(np.float32) @ weights[part].astype(np.float32)
+            expected[rows] = 2 * (expected[rows] + tile)
+            taken.append(int(tile.astype(np.float32).sum() > 0))
+            k += 1 + taken[-1]
+    assert set(taken) == {0, 1}
+    given = (x, weights, tiles, np.zeros_like(expected), is_for)
+    signature = Signature.from_arguments(tiles_at_steps_of_a_sum, given)
+    compiled = tilec.compile(tiles_at_steps_of_a_sum, target=target, signature=signature, stop="gpu")
+    assert any("on a tile or on the result of a branch" in remark.message for remark in compiled.all_remarks)
+    for (out,) in run_everywhere(
+        tiles_at_steps_of_a_sum, (BLOCKS,), given, (3,), target=target, hints={}, seeds=range(2)
+    ):
         np.testing.assert_array_equal(out, expected)

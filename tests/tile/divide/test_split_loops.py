@@ -177,6 +177,22 @@ def test_a_product_that_may_wrap_is_compared_after_the_split() -> None:
         assert stored(shifted, 0, first_wrapped + 4, m) == expected(counters, lambda i, m=m: wrapped(8 * i) > m)
 
 
+def test_a_difference_that_may_wrap_is_compared_after_the_split() -> None:
+    """5 - 8 i falls until it wraps, long after it is below a bound of few thousands."""
+    lines = "%d = muli %i, %k8 : tile<i32> %e = subi %k5, %d : tile<i32>\n" + compare("%e", "less_than", "%n")
+    after = split(module(lines, lower="%k0"))
+    assert counts(after) == (2, 0)
+    assert after.to_text().count("cmpi") == 1
+    for high, m in ((20, -70), (20, 5), (20, 6), (20, -1000)):
+        assert stored(after, 0, high, m) == expected(range(high), lambda i, m=m: wrapped(5 - 8 * i) < m)
+    # The interpreter would take minutes for the counters from 0 on.
+    first_wrapped = 2**28 + 1
+    shifted = Module.parse(after.to_text().replace("constant <i32: 0>", f"constant <i32: {first_wrapped - 4}>"))
+    for m in (-1000, 0, 1000):
+        counters = range(first_wrapped - 4, first_wrapped + 4)
+        assert stored(shifted, 0, first_wrapped + 4, m) == expected(counters, lambda i, m=m: wrapped(5 - 8 * i) < m)
+
+
 def test_a_product_that_may_wrap_below_stays() -> None:
     """A counter of any sign: 8 i may wrap before the split too."""
     lines = "%e = muli %i, %k8 : tile<i32>\n" + compare("%e", "greater_than", "%m")
