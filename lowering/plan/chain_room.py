@@ -69,6 +69,7 @@ class _Use:
         slow: the multiplies without the fastest unit.
         ring_bytes: the shared memory of one slot of each ring.
         free_bytes: the shared memory beside these, barriers, and the smallest slice of a stored tile.
+        has_memory: whether shared memory holds these, and what threads that multiply for themselves exchange.
         has_accumulators: whether registers or tensor memory hold the accumulators.
         cycles: the cycles of an iteration.
     """
@@ -76,6 +77,7 @@ class _Use:
     slow: int
     ring_bytes: int
     free_bytes: int
+    has_memory: bool
     has_accumulators: bool
     cycles: float
 
@@ -138,7 +140,11 @@ def _best(entry: ir.OpView, target: Target, counts: Sequence[int], check: CheckO
                 uses[shape] = _use(entry, target, partial(divide_chain, shape=shape, check=check))
             except NotDivisibleError:
                 continue
-    fitting = [shape for shape in uses if uses[shape].fits] or [whole]
+    fitting = [shape for shape in uses if uses[shape].fits]
+    if not fitting and not uses[whole].has_memory:
+        # Values may spill, while a tile without shared memory has no place.
+        fitting = [shape for shape in uses if uses[shape].has_memory]
+    fitting = fitting or [whole]
     slow = min(uses[shape].slow for shape in fitting)
     fitting = [shape for shape in fitting if uses[shape].slow == slow]
     best = whole if whole in fitting else min(fitting, key=lambda shape: shape.ctas * uses[shape].cycles)
@@ -206,7 +212,8 @@ def _use(entry: ir.OpView, target: Target, divide: _Divide) -> _Use:
     slow = sum(bool(multiply.refusals) for multiply in plan.multiplies.values())
     rows = max(multiply.op.acc.type.shape[0] for multiply in plan.multiplies.values())
     free_bytes = room.free - room.rings - _RESERVED_BYTES - min(SLICE_BYTES, rows * _ROW_BYTES)
-    use = _Use(slow, room.rings, free_bytes, fits, 0.0)
+    has_memory = free_bytes >= 0 and (not slow or room.free - room.rings >= room.reserved)
+    use = _Use(slow, room.rings, free_bytes, has_memory, fits, 0.0)
     return replace(use, cycles=_cycles(plan, target, room.rings, use.has_slots))
 
 

@@ -58,6 +58,22 @@ def separate_values(Q, K, V, OUT, tm: CONSTANT, d: CONSTANT, dv: CONSTANT, tn: C
         ct.store(OUT, (i, 0), acc)
 
 
+@ct.kernel
+def gathered_rows(Q, KV, ROWS, OUT, h: CONSTANT, dc: CONSTANT, dr: CONSTANT, tn: CONSTANT):
+    """OUT = sum over j of (Q @ KV[rows j]^T) @ KV[rows j, :dc]: threads load the keys; rows below 0 are zero."""
+    q = ct.load(Q, (0, 0), (h, dc))
+    qr = ct.load(Q, (0, dc // dr), (h, dr))
+    acc = ct.zeros((h, dc), ct.float32)
+    for j in range(ct.num_tiles(ROWS, 0, (tn,))):
+        rows = ct.load(ROWS, (j,), (tn,))[:, None]
+        kv = ct.gather(KV, (rows, ct.arange(dc, dtype=ct.int32)[None, :]), padding_value=0)
+        kr = ct.gather(KV, (rows, dc + ct.arange(dr, dtype=ct.int32)[None, :]), padding_value=0)
+        s = ct.mma(q, ct.transpose(kv), ct.zeros((h, tn), ct.float32))
+        s = ct.mma(qr, ct.transpose(kr), s)
+        acc = ct.mma(s.astype(KV.dtype), kv, acc)
+    ct.store(OUT, (0, 0), acc)
+
+
 def arguments(h: int, tn: int, length: int, random: np.random.Generator) -> tuple[object, ...]:
     q, qr = (random.standard_normal((1, h, d)) / 16 for d in (LATENT, ROTARY))
     kv, kr = (random.standard_normal((1, length + 5, d)) for d in (LATENT, ROTARY))
@@ -145,3 +161,24 @@ def test_parts_of_the_rows_come_first():
     made = ct.compile(separate_values, signature=signature, target="sm_90a", stop="ptx")
     assert any("the block computes the rows in 2 parts" in remark.message for remark in made.all_remarks)
     assert ".reqnctapercluster" not in made.ptx
+
+
+@pytest.mark.parametrize(("heads", "rotary"), [(64, 64), (128, 64), (64, 16)])
+def test_gathered_rows(target, random, heads, rotary):
+    """On sm_90a no division has registers for the loaded rows: a cluster is for what exceeds the memory of a block.
+
+    One block would need 238,592 bytes with 64 rotary columns. With 16 it has the memory, and multiplies by mma.sync.
+    """
+    tn = 64
+    q, kv = (random.integers(-1, 2, (rows, LATENT + rotary)) for rows in (heads, 100))
+    rows = random.integers(-1, 100, 2 * tn)
+    keys = np.where(rows[:, None] < 0, 0, kv[rows])
+    args = [tile.astype(ml_dtypes.bfloat16) for tile in (q, kv)]
+    args += [rows.astype(np.int32), np.zeros((heads, LATENT), np.float32), heads, LATENT, rotary, tn]
+    exact = (q @ keys.T) @ keys[:, :LATENT]
+    signature = Signature.from_arguments(gathered_rows, args)
+    ptx = ct.compile(gathered_rows, signature=signature, target=target, stop="ptx").ptx
+    is_cluster = ".reqnctapercluster" in ptx
+    assert is_cluster != ("mma.sync" in ptx) and is_cluster == (rotary == 64 or target == "sm_100a")
+    for (out,) in run_everywhere(gathered_rows, (1,), args, (3,), target=target, hints={}):
+        assert np.array_equal(out, exact)
