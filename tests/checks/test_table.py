@@ -73,7 +73,7 @@ def test_interpreter(case: Case) -> None:
 @pytest.mark.parametrize("checks", [False, True], ids=["simulator", "checked"])
 @pytest.mark.parametrize("case", CASES)
 def test_compiled(case: Case, checks: bool, target: str) -> None:
-    expected = case.checked if checks else case.simulator
+    expected = case.checked if checks else case.simulator_of_warps or case.simulator
     if expected is None:
         result = simulate(case, case.undefined, target, checks)
         assert case.interpreter != POISON or result[3] == 0
