@@ -81,6 +81,7 @@ CORE_CASES = {
     "kernels/views/test_slices.py": 4,
     "kernels/views/test_views_outside.py": 4,
     "kernels/products/test_block_scaling.py": 0,
+    "kernels/scale_factors": 0,
     "kernels/schedules/test_followed_schedules.py": 0,
     "kernels/accumulators/test_separate_columns.py": 0,
     "kernels/attention/test_sheet_attention.py": 0,
