@@ -5,6 +5,7 @@ from __future__ import annotations
 import struct
 from collections.abc import Sequence
 
+import ml_dtypes
 import numpy as np
 
 from tilec.dialect.mlir import context, ir, passmanager
@@ -14,6 +15,14 @@ from tilec.lowering.ptx.emit import emit
 from tilec.runtime.ptxsim import _native
 
 POINTER, INTEGER = "i64", "i32"
+# By name: the elements of operands of multiplies. tf32 is rounded f32.
+DTYPES = {
+    "f16": np.float16,
+    "bf16": ml_dtypes.bfloat16,
+    "tf32": np.float32,
+    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
+    "i8": np.int8,
+}
 
 
 def tile(element: str, layout: LinearLayout) -> str:

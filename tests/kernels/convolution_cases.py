@@ -11,6 +11,7 @@ from typing import Any
 import convolution_kernels
 import ml_dtypes
 import numpy as np
+import pytest
 from compare import backends
 from direct_convolution import conv_forward, output_extents
 from pairwise import covering_rows
@@ -18,6 +19,7 @@ from pairwise import covering_rows
 import tilec
 from tilec import Compiled
 from tilec.language.kernel import Kernel
+from tilec.lowering.target import TARGETS
 from tilec.runtime.arguments.arguments import ArrayArgument
 from tilec.signature import Signature
 
@@ -205,6 +207,15 @@ def cases_of_other_modes(
     cases = [replace(case, mode=mode, **tile) for case in covering_cases(COUNT)]
     possible = [case for case in cases if case.extents in extents and case.is_aligned and allowed(vars(case))]
     return list(dict.fromkeys(possible))
+
+
+def on_targets(cases: Iterable[Case]) -> list[Any]:
+    """The parameters (case, target) of a test, on both targets; sm_90a has no modes along W."""
+    return [
+        pytest.param(case, target, id=f"{number}-{target}")
+        for number, case in enumerate(cases)
+        for target in (("sm_100a",) if case.mode in BY_ROW else TARGETS)
+    ]
 
 
 def kernel_of(case: Case) -> Kernel:

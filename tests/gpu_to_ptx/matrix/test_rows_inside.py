@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-import ml_dtypes
 import numpy as np
 import pytest
-from simulated import run_ptx
+from simulated import DTYPES, run_ptx
 from tensor_operand import Product
 
 from tilec.lowering.layout.blocked import blocked
@@ -18,13 +17,6 @@ from tilec.runtime.cubin.cubin import assemble
 from tilec.runtime.ptxsim import _native as ptxsim
 
 COLUMNS = 32
-DTYPES = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "tf32": np.float32,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "i8": np.int8,
-}
 UNITS = {"wgmma": "sm_90a", "tcgen05": "sm_100a"}
 
 

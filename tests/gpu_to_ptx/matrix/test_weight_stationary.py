@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import re
 
-import ml_dtypes
 import numpy as np
 import pytest
-from simulated import kernel, run, run_ptx, store_view, tile
+from simulated import DTYPES, kernel, run, run_ptx, store_view, tile
 from tensor_operand import Product
 
 from tilec.errors import VerificationError
@@ -15,13 +14,6 @@ from tilec.lowering.layout.blocked import blocked
 from tilec.lowering.layout.tensor_layout import TensorLayout
 from tilec.runtime.cubin.cubin import assemble
 
-DTYPES = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "tf32": np.float32,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "i8": np.int8,
-}
 SHAPES = [(rows, columns) for rows in (64, 128, 256) for columns in (32, 64, 128)]
 
 

@@ -7,7 +7,7 @@ import re
 import ml_dtypes
 import numpy as np
 import pytest
-from simulated import run_ptx
+from simulated import DTYPES, run_ptx
 
 from tilec.dialect.mlir import passmanager
 from tilec.errors import UnsupportedError
@@ -19,14 +19,7 @@ from tilec.lowering.ptx.emit import emit
 from tilec.text_input.stage_module import read_stage_module
 
 COLUMNS = 16
-TYPES = {
-    "f16": np.float16,
-    "bf16": ml_dtypes.bfloat16,
-    "tf32": np.float32,
-    "i8": np.int8,
-    "f8E4M3FN": ml_dtypes.float8_e4m3fn,
-    "f8E5M2": ml_dtypes.float8_e5m2,
-}
+TYPES = DTYPES | {"f8E5M2": ml_dtypes.float8_e5m2}
 
 
 def product(element: str, rows: int, depth: int, warps: int, lhs: LinearLayout, flags: str = "") -> str:

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 from compare import SEEDS, SUM_CUT, assert_within, backends, run_everywhere
 from convolution_cases import (
-    BY_ROW,
     COUNT,
     KINDS,
     PARAMETERS,
@@ -26,6 +25,7 @@ from convolution_cases import (
     is_possible,
     kernel_of,
     normal_problem,
+    on_targets,
     path_of,
     results_everywhere,
     signature_of,
@@ -34,15 +34,9 @@ from pairwise import all_pairs, pairs_of
 
 import tilec
 from tilec.errors import TilecError
-from tilec.lowering.target import TARGETS
 
 CASES = covering_cases(COUNT)
-# sm_90a has no modes along W.
-RUNS = [
-    pytest.param(case, target, id=f"{number}-{target}")
-    for number, case in enumerate(CASES)
-    for target in (("sm_100a",) if case.mode in BY_ROW else TARGETS)
-]
+RUNS = on_targets(CASES)
 # How each path of a load appears in PTX.
 INSTRUCTIONS = {"im2col": ".im2col.", "w": ".im2col::w.", "w128": ".im2col::w::128."}
 

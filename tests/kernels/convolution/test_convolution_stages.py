@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from convolution_cases import BY_ROW, Case, covering_cases, integer_problem, kernel_of, signature_of
+from convolution_cases import BY_ROW, Case, covering_cases, integer_problem, kernel_of, on_targets, signature_of
 from ptx_instructions import instructions
 
 import tilec
@@ -16,11 +16,7 @@ CASES = [
     Case(mode="stationary", pixel_tile=128, channels=72, outputs=9, images=15, extents="static"),
     Case(mode="weights", channels=72, outputs=9, images=15, extents="static"),
 ]
-RUNS = [
-    pytest.param(case, target, id=f"{number}-{target}")
-    for number, case in enumerate(CASES)
-    for target in (("sm_100a",) if case.mode in BY_ROW else ("sm_100a", "sm_90a"))
-]
+RUNS = on_targets(CASES)
 
 
 @pytest.mark.parametrize(("case", "target"), RUNS)

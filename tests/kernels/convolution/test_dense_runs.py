@@ -21,12 +21,12 @@ from convolution_cases import (
     assert_exact_everywhere,
     covering_cases,
     integer_problem,
-    is_possible,
     kernel_of,
+    on_targets,
     signature_of,
 )
 from direct_convolution import conv_forward
-from test_image_runs import fits
+from test_image_runs import fits, is_run
 
 import tilec
 import tilec as ct
@@ -47,12 +47,8 @@ DENSE: dict[str, tuple[Any, ...]] = RUN_PARAMETERS | {
 INSIDE = re.compile(r"(?:wgmma|tcgen05_mma) (?:(?!tile_gpu).)*? shifted (\d+)(?: every (\d+) by (\d+))?")
 
 
-def is_run(row: dict[str, Any]) -> bool:
-    return is_possible({"kind": "f16", "layout": "contiguous", **row, "mode": "run"})
-
-
-CASES = covering_cases(COUNT, DENSE, is_run)
-RUNS = [pytest.param(case, target, id=f"{number}-{target}") for number, case in enumerate(CASES) for target in TARGETS]
+CASES = covering_cases(COUNT, DENSE, lambda row: is_run(row | {"mode": "run"}))
+RUNS = on_targets(CASES)
 
 
 def compiled(problem: Problem, target: str) -> tilec.Compiled:

@@ -24,6 +24,7 @@ from convolution_cases import (
     integer_problem,
     is_possible,
     kernel_of,
+    on_targets,
     signature_of,
 )
 from direct_convolution import conv_forward
@@ -74,7 +75,7 @@ def is_run(row: dict[str, Any]) -> bool:
 
 
 CASES = covering_cases(COUNT, OF_RUNS, is_run)
-RUNS = [pytest.param(case, target, id=f"{number}-{target}") for number, case in enumerate(CASES) for target in TARGETS]
+RUNS = on_targets(CASES)
 
 
 def compiled(problem: Problem, target: str) -> tilec.Compiled:

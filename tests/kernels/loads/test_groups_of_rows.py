@@ -18,8 +18,7 @@ Extent = ct.Constant[int]
 ZERO = ct.PaddingMode.ZERO
 
 
-@ct.kernel
-def recurrence(X, G, Y, first: int, end: int, channels: Extent):
+def compute_rows(X, G, Y, first, end, channels):
     """y[t] = g[t] y[t - 1] + x[t], from `first` to `end`."""
     b, d = ct.bid(0), ct.bid(1)
     h = ct.zeros((1, 1, channels), ct.float32)
@@ -30,14 +29,14 @@ def recurrence(X, G, Y, first: int, end: int, channels: Extent):
 
 
 @ct.kernel
+def recurrence(X, G, Y, first: int, end: int, channels: Extent):
+    compute_rows(X, G, Y, first, end, channels)
+
+
+@ct.kernel
 def known(X, G, Y, first: Extent, end: Extent, channels: Extent):
     """The same recurrence, with a known number of iterations."""
-    b, d = ct.bid(0), ct.bid(1)
-    h = ct.zeros((1, 1, channels), ct.float32)
-    for t in range(first, end):
-        h = ct.load(G, (b, t, d), (1, 1, channels)).astype(ct.float32) * h
-        h = h + ct.load(X, (b, t, d), (1, 1, channels)).astype(ct.float32)
-        ct.store(Y, (b, t, d), h.astype(Y.dtype))
+    compute_rows(X, G, Y, first, end, channels)
 
 
 @ct.kernel
