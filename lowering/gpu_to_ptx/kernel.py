@@ -48,7 +48,7 @@ _OP_GROUPS = {
         "tensor_memory",
         "tma",
     ),
-    "arithmetic": ("arith", "convert", "division", "math"),
+    "arithmetic": ("arith", "convert", "float_division", "integer_division", "math"),
     "tiles": ("convert_layout", "reduce", "scan", "shape", "sub_tile"),
     "matrix": ("dot", "mma_sync", "shifted_rows", "tcgen05", "wgmma"),
     "control": ("claims", "control", "grid", "printing", "runtime_calls", "warpgroup_order"),
