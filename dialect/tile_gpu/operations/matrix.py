@@ -113,7 +113,7 @@ def rows_inside(op: ir.OpView) -> str | None:
     if (period is None) != (pitch is None):
         return f"expected a period with a pitch, or none of them, but got {period} by {pitch}"
     if period is not None and (
-        period != PATTERN_ROWS and period % least or rows % period and period < rows or not period <= pitch
+        period != PATTERN_ROWS and period % least or rows % period and period < rows or pitch < period
     ):
         expected = f"expected a period of {PATTERN_ROWS} or of a multiple of {least} rows, which divides {rows} rows"
         return f"{expected}, and no smaller pitch, but got {period} by {pitch}"

@@ -55,7 +55,7 @@ def multiply_of(op: ir.OpView) -> Multiply | None:
     """The multiply of an operation of the tensor pipe; None for other operations."""
     if op.operation.name not in MULTIPLIES:
         return None
-    # A run has more rows.
+    # The lhs of a multiply with `shifted` is a run of pixels, with more rows than the product.
     rows, depth, columns = op.operands[0].type.shape[0], op.lhs.type.shape[1], op.rhs.type.shape[-1]
     if "depth" in op.operation.attributes:
         depth = op.depth

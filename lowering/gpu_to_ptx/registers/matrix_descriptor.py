@@ -13,8 +13,8 @@ from tilec.lowering.layout.shared_layout import SharedLayout
 from tilec.lowering.matrix_unit import STEP_BYTES, DescriptorFormat
 
 _ADDRESS_MASK, _LOW_HALF = 0x3FFFF, 0xFFFFFFFF
-# The number of rows after which a swizzle pattern repeats (PTX ISA 5.5.7).
-_PATTERN_ROWS = {"128B_atom_32B": 4}
+# The swizzles whose pattern repeats after fewer than PATTERN_ROWS rows (PTX ISA 5.5.7).
+_FEWER_PATTERN_ROWS = {"128B_atom_32B": 4}
 
 
 def operand_format(kind: str, is_unsigned: bool) -> str:
@@ -70,7 +70,7 @@ class MatrixOperand:
 
     def constant_bits(self, format: DescriptorFormat) -> int:
         """The bits of the descriptor except the start address."""
-        pattern = _PATTERN_ROWS.get(self.layout.swizzle, PATTERN_ROWS)
+        pattern = _FEWER_PATTERN_ROWS.get(self.layout.swizzle, PATTERN_ROWS)
         # Groups of eight rows may be further apart in a run.
         next_group = row_of_run(pattern, self.period, self.pitch)
         leading, stride = self.layout.panel_stride_bytes, next_group * self.layout.row_bytes
