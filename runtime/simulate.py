@@ -71,6 +71,11 @@ def simulate(
 ) -> dict[str, int]:
     """Runs the artifact's PTX on host arrays, in place, and returns the simulator's counters.
 
+    Among them are `instructions` of warps, `tensor_core_multiply_adds`, bytes that threads move (`bytes.global_read`,
+    `bytes.shared_written`, ..), and bytes of bulk copies and TMA: `bulk_load_bytes` arrive in shared memory, in that of
+    each block of a multicast; `bulk_load_l2_bytes` come from global memory, once for a multicast and without what fills
+    elements outside of an array; `bulk_store_bytes` leave shared memory.
+
     Raises InputError for arguments that do not match the signature, SimulationError for an error of the kernel.
     """
     if not artifact.ptx:

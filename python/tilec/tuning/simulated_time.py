@@ -84,7 +84,7 @@ def work_of(counters: Mapping[str, int], grid: Dimensions, artifact: Artifact) -
         instructions=total("instructions"),
         multiply_adds=total("tensor_core_multiply_adds"),
         shared_bytes=shared + _WAVEFRONT_BYTES * total("shared_bank_conflicts"),
-        global_bytes=total("bytes.global_read", "bytes.global_written", "bulk_load_bytes", "bulk_store_bytes"),
+        global_bytes=total("bytes.global_read", "bytes.global_written", "bulk_load_l2_bytes", "bulk_store_bytes"),
     )
 
 

@@ -42,14 +42,15 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   warp.locate(Space::Global, from, bytes, bulk_alignment, lane, false);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[3], lane);
   const Transfer transfer = linear_transfer(static_cast<uint32_t>(to.offset), from, bytes);
-  if (!in.settings[Multicast]) {
-    if (mbarrier.cta != to.cta)
-      warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
-    submit_load(warp, lane, *to.cta, transfer, *mbarrier.cta, mbarrier.offset);
-    return;
-  }
-  for (Cta *cta : multicast_ctas(warp, in.operands[4], lane))
-    submit_load(warp, lane, *cta, transfer, *cta, mbarrier.offset);
+  std::vector<Cta *> ctas = {to.cta};
+  if (in.settings[Multicast])
+    ctas = multicast_ctas(warp, in.operands[4], lane);
+  else if (mbarrier.cta != to.cta)
+    warp.trap_lane(lane, trap_kind::illegal, "expected the mbarrier in the CTA of the destination");
+  std::vector<Destination> destinations;
+  for (Cta *cta : ctas)
+    destinations.push_back({cta, cta});
+  submit_load(warp, lane, transfer, destinations, mbarrier.offset);
 }
 
 Outcome bulk_load(Warp &warp, const Instruction &in) {

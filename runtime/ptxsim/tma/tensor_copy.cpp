@@ -140,14 +140,13 @@ void load_one(Warp &warp, const Instruction &in, uint32_t lane) {
   transfer.fills_nan = map.fill_nan;
   check_global_pieces(warp, transfer.pieces, false, lane);
   const MbarrierLocation mbarrier = locate_mbarrier(warp, in.operands[2], lane);
-  if (!in.settings[Multicast]) {
-    submit_load(warp, lane, *location.cta, transfer, signalled_cta(warp, in, *location.cta, *mbarrier.cta, lane),
-                mbarrier.offset);
-    return;
-  }
-  for (Cta *destination : multicast_ctas(warp, in.operands[in.settings[Multicast]], lane))
-    submit_load(warp, lane, *destination, transfer, signalled_cta(warp, in, *destination, *mbarrier.cta, lane),
-                mbarrier.offset);
+  std::vector<Cta *> ctas = {location.cta};
+  if (in.settings[Multicast])
+    ctas = multicast_ctas(warp, in.operands[in.settings[Multicast]], lane);
+  std::vector<Destination> destinations;
+  for (Cta *cta : ctas)
+    destinations.push_back({cta, &signalled_cta(warp, in, *cta, *mbarrier.cta, lane)});
+  submit_load(warp, lane, transfer, destinations, mbarrier.offset);
 }
 
 Outcome tensor_load(Warp &warp, const Instruction &in) {

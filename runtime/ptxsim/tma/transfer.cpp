@@ -34,6 +34,35 @@ uint64_t bytes_of(const std::vector<Piece> &pieces, size_t first, size_t last) {
   return bytes;
 }
 
+uint64_t bytes_inside(const std::vector<Piece> &pieces) {
+  uint64_t bytes = 0;
+  for (const Piece &piece : pieces)
+    bytes += piece.inside ? piece.bytes : 0;
+  return bytes;
+}
+
+/// Submits the part of a load that one CTA gets.
+void submit_to(Warp &warp, uint32_t lane, const std::shared_ptr<const Transfer> &moved, const Destination &destination,
+               uint32_t mbarrier_offset) {
+  Cta *const to = destination.cta, *const signal = destination.signalled;
+  Mbarrier &mbarrier = mbarrier_for_async(warp, *signal, mbarrier_offset, lane);
+  warp.check_shared_write(*to, moved->shared_offset, moved->bytes, warp.transaction_actor(mbarrier), lane);
+  for (const Piece &piece : moved->pieces)
+    to->shadow.leave_undefined(piece.shared_address + piece.bytes, piece.padding);
+  const Origin origin = warp.origin(lane);
+  const uint64_t phase = mbarrier.phase;
+  const size_t count = moved->pieces.size(), step = (count + copy_parts - 1) / copy_parts;
+  for (size_t first = 0; first < count; first += step) {
+    const size_t last = std::min(first + step, count);
+    warp.cluster.async.submit({origin, nullptr, false, [=] {
+                                 write_shared(to->shared.data(), *moved, first, last);
+                                 complete_transactions(origin, *signal, mbarrier_offset,
+                                                       bytes_of(moved->pieces, first, last), phase);
+                               }});
+  }
+  warp.machine.counters["bulk_load_bytes"] += bytes_of(moved->pieces, 0, count);
+}
+
 /// Reads the source bytes from shared memory, before they are written to global memory.
 std::vector<uint8_t> read_shared(const uint8_t *shared, const std::vector<Piece> &pieces) {
   std::vector<uint8_t> staged(bytes_of(pieces, 0, pieces.size()));
@@ -100,26 +129,12 @@ void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool writ
   }
 }
 
-void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &transfer, Cta &signalled,
+void submit_load(Warp &warp, uint32_t lane, const Transfer &transfer, const std::vector<Destination> &destinations,
                  uint32_t mbarrier_offset) {
-  Mbarrier &mbarrier = mbarrier_for_async(warp, signalled, mbarrier_offset, lane);
-  warp.check_shared_write(destination, transfer.shared_offset, transfer.bytes, warp.transaction_actor(mbarrier), lane);
-  for (const Piece &piece : transfer.pieces)
-    destination.shadow.leave_undefined(piece.shared_address + piece.bytes, piece.padding);
   const auto moved = std::make_shared<const Transfer>(transfer);
-  const Origin origin = warp.origin(lane);
-  Cta *const to = &destination, *const signal = &signalled;
-  const uint64_t phase = mbarrier.phase;
-  const size_t count = transfer.pieces.size(), step = (count + copy_parts - 1) / copy_parts;
-  for (size_t first = 0; first < count; first += step) {
-    const size_t last = std::min(first + step, count);
-    warp.cluster.async.submit({origin, nullptr, false, [=] {
-                                 write_shared(to->shared.data(), *moved, first, last);
-                                 complete_transactions(origin, *signal, mbarrier_offset,
-                                                       bytes_of(moved->pieces, first, last), phase);
-                               }});
-  }
-  warp.machine.counters["bulk_load_bytes"] += bytes_of(transfer.pieces, 0, count);
+  for (const Destination &destination : destinations)
+    submit_to(warp, lane, moved, destination, mbarrier_offset);
+  warp.machine.counters["bulk_load_l2_bytes"] += bytes_inside(transfer.pieces);
 }
 
 void submit_store(Warp &warp, uint32_t lane, const Transfer &transfer, Combine combine) {

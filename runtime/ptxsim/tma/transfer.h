@@ -30,9 +30,16 @@ TensorMap read_tensor_map(Warp &warp, uint64_t address, uint32_t lane, bool stor
 /// Traps unless every piece inside the tensor is in memory that may be read (or written).
 void check_global_pieces(Warp &warp, const std::vector<Piece> &pieces, bool write, uint32_t lane);
 
-/// Submits a copy from global to the shared memory of `destination`, which reports the bytes of global memory to the
-/// mbarrier at `mbarrier_offset` of `signalled`.
-void submit_load(Warp &warp, uint32_t lane, Cta &destination, const Transfer &transfer, Cta &signalled,
+/// A CTA whose shared memory a load writes, and the CTA whose mbarrier gets the bytes.
+struct Destination {
+  Cta *cta = nullptr;
+  Cta *signalled = nullptr;
+};
+
+/// Submits a load from global memory, which reports the bytes of global memory to the mbarrier at `mbarrier_offset` of
+/// each destination. Counts the bytes that each destination gets (bulk_load_bytes), and once for all destinations those
+/// that come from global memory through L2, without what fills elements outside a tensor (bulk_load_l2_bytes).
+void submit_load(Warp &warp, uint32_t lane, const Transfer &transfer, const std::vector<Destination> &destinations,
                  uint32_t mbarrier_offset);
 
 /// Submits a copy from the shared memory of the warp's CTA to global memory, in the lane's current bulk group.

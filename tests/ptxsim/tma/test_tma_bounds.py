@@ -1,11 +1,14 @@
-"""Images of tensor copies that exceed shared memory trap before any of their rows is computed."""
+"""Tensor copies at the bounds of shared memory, and the bytes of tensors that end within a copy.
+
+Images that exceed shared memory trap before any of their rows is computed.
+"""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
 from im2col_copies import PixelMap, load_body, numbered
-from tensor_copies import load, store
+from tensor_copies import load, multicast_load, store
 
 from tilec.runtime.ptxsim import _native as ptxsim
 
@@ -51,3 +54,22 @@ def test_swizzle_of_the_last_span(simulate, encode_tensor_map, aligned, body):
         simulate(
             with_buffer_last(one_thread), encoded, np.zeros(512, np.uint8), map_targets=[tensor], allow_unconfirmed=True
         )
+
+
+@pytest.mark.parametrize(
+    ("column", "row", "inside"), [(0, 0, 8 * 16), (0, 6, 2 * 16), (0, -3, 5 * 16), (16, 0, 8 * 4), (32, 0, 0)]
+)
+def test_bytes_from_global_memory_are_those_of_the_tensor(simulate, encode_tensor_map, aligned, column, row, inside):
+    """A box of 8 rows of 16 bytes fills 128 bytes of shared memory, of which those in the tensor are read."""
+    tensor = aligned(np.zeros((8, 32), np.uint8))
+    encoded = encode_tensor_map(tensor.ctypes.data, "u8", (20, 8), (32,), (16, 8))
+    counters = simulate(load([column, row], 128), encoded, np.zeros(128, np.uint8), block=8, map_targets=[tensor])
+    assert (counters["bulk_load_bytes"], counters["bulk_load_l2_bytes"]) == (128, inside)
+
+
+def test_multicast_reads_global_memory_once(simulate, encode_tensor_map, aligned):
+    tensor = aligned(np.zeros((8, 16), np.uint8))
+    encoded = encode_tensor_map(tensor.ctypes.data, "u8", (16, 8), (16,), (16, 8))
+    body = multicast_load([0, 6], 128, 128)
+    counters = simulate(body, encoded, np.zeros(256, np.uint8), block=8, cluster=2, map_targets=[tensor])
+    assert (counters["bulk_load_bytes"], counters["bulk_load_l2_bytes"]) == (2 * 128, 2 * 16)
