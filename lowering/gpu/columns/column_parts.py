@@ -9,6 +9,7 @@ from functools import lru_cache
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
 from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, CatOp, ExtractOp, SplatOp
+from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.walk import owner_of
 from tilec.lowering import emitter
@@ -32,7 +33,7 @@ def has_column_parts(access: ir.Operation, columns: int) -> bool:
 def repeats_columns(value: ir.Value) -> bool:
     """Whether all columns of a tile are equal: one column or element that is repeated, or arithmetic on such tiles."""
     op = owner_of(value)
-    if op is None:
+    if op is None or not is_register_tile(value.type):
         return False
     if op.name == BroadcastOp.OPERATION_NAME:
         return op.operands[0].type.shape[1] == 1
