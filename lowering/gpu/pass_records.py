@@ -72,7 +72,8 @@ RECORDS = (
         guarantees=(
             "columns of an accumulator are read where they are used, if that leaves columns for the others; threads "
             "update accumulators in parts of 32 columns, and compute and store operands of multiplies in parts of 16; "
-            "an operand over an accumulator is multiplied in two parts, the first as soon as its columns are stored"
+            "an operand over an accumulator is multiplied in two parts, the first as soon as its columns are stored; "
+            "threads wait for the slot of an operand before they compute the last columns of the functions of MUFU in it"
         ),
         without="a thread has whole rows in registers, and a multiply waits for the whole tile",
         needs=(State.CHANNELLED, State.UNDIVIDED),

@@ -21,11 +21,19 @@ from tilec.dialect.tile_gpu.operations.channel import GetOp, PutCommitOp, Releas
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp
 from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.operations.shape import CatOp
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, users_of
 from tilec.lowering import emitter
-from tilec.lowering.gpu.columns.column_parts import WARPS, has_column_parts, part_of, part_type, repeats_columns
+from tilec.lowering.gpu.columns.column_parts import (
+    WARPS,
+    has_column_parts,
+    has_parts,
+    joined,
+    part_of,
+    part_type,
+    repeats_columns,
+)
 from tilec.lowering.gpu.columns.divided_loads import divide_loads
+from tilec.lowering.gpu.columns.early_waits import wait_early
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.operation_work import multiply_of, work_of
 from tilec.lowering.gpu.ir.build_channels import channel_like, give, take
@@ -33,6 +41,7 @@ from tilec.lowering.gpu.ir.enclosing import operations_after
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import handed_place, is_place, use_place
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.matrix_unit import STEP_BYTES
 from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.step import Step, pipe_use, unit_cycles
@@ -97,8 +106,9 @@ def divide_columns(kernel: KernelOp, context: Context) -> None:
     for update in [update for op in loads if (update := _update(op)) is not None]:
         _divide(update)
     stores = [op for op in operations_inside(kernel) if op.name == _STORE and has_column_parts(op, _OPERAND_COLUMNS)]
+    device, is_alone = device_of(context.target.name), blocks_of_hint(kernel) == 1
     for store in [op for op in stores if _is_converted(op)]:
-        _divide_operand(store, device_of(context.target.name))
+        _divide_operand(store, device, is_alone)
 
 
 # ---- updates
@@ -147,11 +157,15 @@ def _is_converted(store: ir.Operation) -> bool:
     return op.block == store.block and op.operands[0].type.encoding == value.type.encoding
 
 
-def _divide_operand(store: ir.Operation, device: Device) -> None:
+def _divide_operand(store: ir.Operation, device: Device, is_alone: bool) -> None:
+    """Divides the conversion and the store of an operand; `is_alone` is whether one block has the SM."""
     use = _use_of(store)
     if use is None:
-        # Arithmetic of threads before the wait for a slot stays there.
-        _divide(_Stored([store.operands[0].owner.operation], store, _OPERAND_COLUMNS))
+        later = wait_early(store, device) if is_alone else []
+        # Other arithmetic of threads before the wait for a slot stays there.
+        last = _divide(_Stored([store.operands[0].owner.operation], store, _OPERAND_COLUMNS))
+        for op in later:
+            op.move_before(last)
         return
     operand = _Stored(_arithmetic(store), store, _OPERAND_COLUMNS)
     ahead = _columns_ahead(operand.arithmetic, use.multiply, _OPERAND_COLUMNS, device)
@@ -164,44 +178,40 @@ def _arithmetic(store: ir.Operation) -> list[ir.Operation]:
     layout = store.operands[0].type.encoding
     for op in reversed(list(itertools.takewhile(lambda op: op != store, operations_in(store.block)))):
         users = [use.owner.operation for result in op.results for use in result.uses]
-        if not any(user == store or user in found for user in users) or not _has_parts(op, layout):
+        if not any(user == store or user in found for user in users) or not has_parts(op, layout):
             continue
         if all(user in found or user.block == store.block and not user.is_before_in_block(store) for user in users):
             found.append(op)
     return found[::-1]
 
 
-def _has_parts(op: ir.Operation, layout: ir.Attribute) -> bool:
-    """Whether each part of the columns of a result needs the same part of the operands, or equal columns."""
-    if not interface_of(op.name).is_elementwise or len(op.results) != 1 or op.name == "arith.constant":
-        return False
-    tiles = [op.results[0], *(value for value in op.operands if not repeats_columns(value))]
-    return all(isinstance(tile.type, ir.RankedTensorType) and tile.type.encoding == layout for tile in tiles)
-
-
 # ---- parts
 
 
-def _divide(stored: _Stored, ahead: int = 0, first: ir.Value | None = None) -> None:
-    """Computes and stores parts; `first` is the channel that gives the columns `ahead` of the others."""
-    store, ends = stored.store, stored.ends
+def _divide(stored: _Stored, ahead: int = 0, first: ir.Value | None = None) -> ir.Operation:
+    """Computes and stores parts; `first` is the channel that gives the columns `ahead` of the others.
+
+    Returns the store of the last part.
+    """
+    store, ends, parts = stored.store, stored.ends, stored.parts
     with stored.location, ir.InsertionPoint(store):
         for end in ends:
-            _store_part(stored, pending=end not in (ahead, ends[-1]))
+            last = _store_part(stored, pending=end not in (ahead, ends[-1]))
             if end == ahead and first is not None:
                 for step in give(first):
                     set_compute_role(step, stored.role)
         for op in stored.arithmetic:
             others = [use for use in op.results[0].uses if use.owner.operation not in (*stored.arithmetic, store)]
-            whole = _joined(stored, op) if others else None
+            whole = joined(parts[op], op.results[0].type, stored.buffer.type, stored.role) if others else None
             for use in others:
                 use.owner.operation.operands[use.operand_number] = whole
     for op in (store, *reversed(stored.divided)):
         op.erase()
+    return last
 
 
-def _store_part(stored: _Stored, pending: bool) -> None:
-    """Computes and stores the next part at the insertion point."""
+def _store_part(stored: _Stored, pending: bool) -> ir.Operation:
+    """Computes and stores the next part at the insertion point; returns the store."""
     buffer, parts = stored.buffer, stored.parts
     number = len(parts[stored.arithmetic[-1]])
     first = number * stored.columns
@@ -224,18 +234,7 @@ def _store_part(stored: _Stored, pending: bool) -> None:
     value = parts[stored.arithmetic[-1]][number]
     made = emitter.gpu(StoreTensorMemoryOp, [value, buffer], [], first_column=first, pending=pending)
     set_compute_role(made.operation, stored.role)
-
-
-def _joined(stored: _Stored, op: ir.Operation) -> ir.Value:
-    """The tile of all parts of a result, a power of two of them, at the insertion point."""
-    parts, whole = stored.parts[op], op.results[0].type
-    while len(parts) > 1:
-        type = whole if len(parts) == 2 else part_type(stored.buffer.type, whole, 2 * parts[0].type.shape[1])
-        pairs = zip(parts[::2], parts[1::2], strict=True)
-        parts = [emitter.gpu(CatOp, pair, [type], dimension=1).result for pair in pairs]
-        for part in parts:
-            set_compute_role(part.owner.operation, stored.role)
-    return parts[0]
+    return made.operation
 
 
 @dataclass(frozen=True)

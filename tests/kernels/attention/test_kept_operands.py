@@ -79,6 +79,20 @@ def also_right(Q, K, V, Y, width: CONSTANT, keys: CONSTANT):
     ct.store(Y, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def shifted(Q, K, V, shift, Y, width: CONSTANT, keys: CONSTANT):
+    """Threads read a tile that is added to the scores."""
+    q = ct.load(Q, (ct.bid(0), 0), (128, width), padding_mode=ZERO)
+    total = ct.zeros((128, width), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (keys, width))):
+        k = ct.load(K, (j, 0), (keys, width), padding_mode=ZERO)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((128, keys), ct.float32))
+        scores = scores + ct.load(shift, (ct.bid(0), j), (128, keys), padding_mode=ZERO).astype(ct.float32)
+        weights = ct.minimum(ct.maximum(scores, -2.0), 2.0).astype(V.dtype)
+        total = ct.mma(weights, ct.load(V, (j, 0), (keys, width), padding_mode=ZERO), total)
+    ct.store(Y, (ct.bid(0), 0), total)
+
+
 def operands(random: np.random.Generator, width: int, dtype: Any = np.float16) -> list[np.ndarray]:
     """Q, K and V; the last tiles of both are not whole."""
     return [random.integers(-2, 3, (rows, width)).astype(np.float32).astype(dtype) for rows in (200, 300, 300)]
@@ -123,9 +137,23 @@ def test_causal_attention(random: np.random.Generator, target: str) -> None:
         np.testing.assert_allclose(result, exact, rtol=0, atol=2 * 2.0**-10)
 
 
-def left_operands(kernel: Any, width: int, keys: int, **hints: int) -> list[str]:
+def shifts(random: np.random.Generator) -> np.ndarray:
+    """Tiles that are added to the scores of `operands`: rows of whole 16 bytes."""
+    return random.integers(-2, 3, (200, 304)).astype(np.float16)[:, :300]
+
+
+def test_scores_with_a_tile_of_threads(random: np.random.Generator, target: str) -> None:
+    given, shift = operands(random, 64), shifts(random)
+    q, k, v = (each.astype(np.float64) for each in given)
+    expected = (q @ k.T + shift).clip(-2.0, 2.0) @ v
+    args = [*given, shift, np.zeros((200, 64), np.float32), 64, 128]
+    for (found,) in run_everywhere(shifted, (2,), args, (4,), target=target, hints={}, seeds=(0, 1, 2)):
+        np.testing.assert_array_equal(found, expected)
+
+
+def left_operands(kernel: Any, width: int, keys: int, *tiles: np.ndarray, **hints: int) -> list[str]:
     """Where the plan has the left operand of each multiply."""
-    args = [*operands(np.random.default_rng(0), width), np.zeros((200, width), np.float32), width, keys]
+    args = [*operands(np.random.default_rng(0), width), *tiles, np.zeros((200, width), np.float32), width, keys]
     signature = Signature.from_arguments(kernel, args)
     made = ct.compile(kernel, signature=signature, target="sm_100a", hints=hints, stop="gpu")
     lines = [line.strip() for line in made.explain("plan").splitlines()]
@@ -134,6 +162,14 @@ def left_operands(kernel: Any, width: int, keys: int, **hints: int) -> list[str]
 
 def test_operand_of_each_iteration_is_in_tensor_memory() -> None:
     assert left_operands(chain, 256, 64) == ["tensor memory, 128 columns", "tensor memory, 32 columns"]
+
+
+def test_tile_of_threads_takes_the_port() -> None:
+    """It crosses the port twice: 64 columns alone take the port less time than the elements of the scores."""
+    in_shared_memory = "TMA to shared memory, swizzle 128B"
+    assert left_operands(chain, 64, 128) == [in_shared_memory, "tensor memory, 64 columns"]
+    tile = shifts(np.random.default_rng(0))
+    assert left_operands(shifted, 64, 128, tile) == ["tensor memory, 32 columns", "tensor memory, 64 columns"]
 
 
 def test_sums_of_loops_in_a_row_leave_columns() -> None:
