@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.cost.loop_work import LoopWork, cycles_of, loops_of
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of_loops
+from tilec.lowering.gpu.cost.loop_work import loops_of
 from tilec.lowering.gpu.memory.occupancy import blocks_in_memory
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.passes import run
@@ -17,9 +16,6 @@ from tilec.lowering.model.constants import Device, device_of
 from tilec.lowering.model.timeline import Busy
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
-
-# The iterations of a loop that are assumed if they are not known: a depth of 4096 in steps of 64.
-_ASSUMED_ITERATIONS = 64
 
 
 def cycles_with_passes(module: ir.Module, target: Target, options: CompileOptions, remarks: list[Remark]) -> float:
@@ -35,23 +31,7 @@ def cycles_with_passes(module: ir.Module, target: Target, options: CompileOption
     busy = (sum(each.cycles for each in role if isinstance(each, Busy)) for role in outside.roles.values())
     # Other blocks of an SM execute their loops meanwhile.
     start = device.block_start_cycles + device.load_dram_latency_cycles + max(busy, default=0.0)
-    loops = _inner_loops(outside, 1)
-    busy_loops = sum(cycles_of(loop, device, blocks).cycles * count for loop, count in loops)
-    return kernel.ctas * (start / blocks + busy_loops)
-
-
-def _inner_loops(loop: LoopWork, count: float) -> Iterator[tuple[LoopWork, float]]:
-    """The loops in a loop that is executed `count` times, with the number of their iterations."""
-    inner = {id(each): each for entries in loop.inner.values() for _, each in entries if not each.is_prologue}
-    for each in inner.values():
-        iterations = count * iterations_of(each)
-        yield each, iterations
-        yield from _inner_loops(each, iterations)
-
-
-def iterations_of(loop: LoopWork) -> int:
-    """The iterations of a loop, or those that are assumed."""
-    return _ASSUMED_ITERATIONS if loop.iterations is None else loop.iterations
+    return kernel.ctas * (start / blocks + cycles_of_loops(outside, device, blocks))
 
 
 def blocks_per_processor(kernel: KernelOp, target: Target, device: Device) -> int:

@@ -8,13 +8,15 @@ against a hint: with rings of one slot, two blocks of 128x128 keys with 128 colu
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from tilec.compile_options import CompileOptions
 from tilec.dialect.build import copied
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import UnsupportedError
-from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint, unfollowed_occupancy, unfollowed_reason
+from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, kernel_hint, unfollowed_occupancy, unfollowed_reason
 from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.chain_room import known_room
 from tilec.lowering.plan.followed_hints import entry_options
@@ -24,14 +26,14 @@ from tilec.lowering.target import Target, share_of_block
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
 from tilec.lowering.tile.divide.divided_dimensions import is_chained
 from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
-from tilec.lowering.tile_to_gpu.convolution_choice import Candidate, Compiler
+from tilec.lowering.tile_to_gpu.convolution_choice import Compiler
 from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.remarks import Remark
 
 _BLOCKS = 2
 _SLOTS = 2
-# A block of at most as many rows has one warpgroup of wgmma, or half of the lanes of tcgen05: with a hint for several,
-# they are compared even if rings have one slot. Two blocks of 128 rows were slower in all kernels tried.
+# A block of at most as many rows has one warpgroup of wgmma, or half of the lanes of tcgen05: several are compared even
+# without a hint and if rings have one slot. Two blocks of 128 rows were slower in all kernels tried.
 _FEW_ROWS = 64
 # The share of the time that two blocks have to save without a hint, and that those of a hint may cost.
 _LEAST_GAIN = _MOST_LOSS = 0.05
@@ -45,9 +47,9 @@ def asked_blocks(entry: ir.OpView, target: Target, options: CompileOptions) -> i
     asked = followed.occupancy
     if followed.num_ctas not in (None, 1):
         return None
-    if asked == 1 or asked is None and accumulates_in_registers(target):
-        return None
     repeated = [op for op in operations_named(entry, PLAIN_MULTIPLIES) if in_loop(op)]
+    if asked == 1 or asked is None and accumulates_in_registers(target) and not _have_few_rows(repeated):
+        return None
     return (asked or _BLOCKS) if len(repeated) > 1 else None
 
 
@@ -70,9 +72,8 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
     if is_divided or not chain:
         del entry.operation.attributes[OCCUPANCY]
         return
-    has_few_rows = all(op.acc.type.shape[-2] <= _FEW_ROWS for op in chain)
-    if is_hint and has_few_rows or _has_slots(entry, share_of_block(compiler.target, blocks)):
-        refusal = _refusal(module, blocks, _MOST_LOSS if is_hint else -_LEAST_GAIN, compiler)
+    if _have_few_rows(chain) or _has_slots(entry, share_of_block(compiler.target, blocks)):
+        refusal = _refusal(module, blocks, is_hint, compiler)
     else:
         refusal = f"with the memory of {blocks} blocks, loops have one slot for the tiles that they load"
     if refusal is None:
@@ -83,15 +84,24 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
         remarks.append(unfollowed_occupancy(blocks, refusal, entry.operation))
 
 
-def _refusal(module: ir.Module, blocks: int, most_loss: float, compiler: Compiler) -> str | None:
+def _have_few_rows(multiplies: Sequence[ir.OpView]) -> bool:
+    return all(op.acc.type.shape[-2] <= _FEW_ROWS for op in multiplies)
+
+
+def _refusal(module: ir.Module, blocks: int, is_hint: bool, compiler: Compiler) -> str | None:
     """The reason for one block of a module on an SM; None if several lose at most this share of the time."""
     several = copied(module)
     set_blocks(several, blocks)
     try:
-        cycles = _cycles(several, blocks, compiler)
+        cycles, _ = _cycles(several, blocks, compiler)
     except UnsupportedError as error:
         return error.message
-    one = Candidate(module, module).cycles(compiler) or 0.0
+    try:
+        one, sharing = _cycles(module, 1, compiler)
+    except UnsupportedError:
+        return None
+    # Rings may leave memory for several blocks of a kernel that is planned for one (share_processor.py).
+    most_loss = _MOST_LOSS if is_hint else 0.0 if sharing > 1 else -_LEAST_GAIN
     loss = cycles / one - 1 if one else -1.0
     return None if loss <= most_loss else f"by the model {blocks} blocks on an SM take {loss:.0%} more time than one"
 
@@ -104,17 +114,21 @@ def _has_slots(entry: ir.OpView, target: Target) -> bool:
     return bool(always + _SLOTS * rings <= target.shared_bytes)
 
 
-def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> float:
-    """The cycles of a tile block if this number of blocks share an SM; raises UnsupportedError if they do not."""
+def _cycles(module: ir.Module, blocks: int, compiler: Compiler) -> tuple[float, int]:
+    """The cycles of a tile block planned for this number of blocks on an SM, and the number that share it.
+
+    Raises UnsupportedError if the plan does not leave room for as many.
+    """
     target, options = compiler.target, compiler.options
     found = list[Remark]()
     made = convert(module, target=target.name, options=options, remarks=found, count_columns=compiler.count_columns)
-    cycles = compiler.count_cycles(made, target, options, found) if _is_followed(made) else 0.0
-    if not _is_followed(made):
+    has_room = blocks in (1, _blocks(made))
+    cycles = compiler.count_cycles(made, target, options, found) if has_room else 0.0
+    if blocks not in (1, _blocks(made)):
         raise UnsupportedError(unfollowed_reason(blocks, found) or "an SM has no room for them")
-    return cycles
+    return cycles, _blocks(made)
 
 
-def _is_followed(module: ir.Module) -> bool:
+def _blocks(module: ir.Module) -> int:
     (kernel,) = operations_named(module, (KernelOp.OPERATION_NAME,))
-    return kernel_hint(kernel, OCCUPANCY) is not None
+    return blocks_of_hint(kernel)

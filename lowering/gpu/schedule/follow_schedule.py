@@ -100,11 +100,11 @@ def _loops_with_choices(kernel: KernelOp, context: Context) -> Iterator[int]:
     if kernel.roles is not None and any(map(is_in_open_loop, multiplies)):
         for number, parts in enumerate(context.once(divided_loops, lambda: divided_loops(kernel))):
             is_at_bound = any(id_of(part.loop.operation) in context.at_bound for part in parts)
-            if not is_at_bound and _has_choices(parts):
+            if not is_at_bound and has_choices(parts):
                 yield number
 
 
-def _has_choices(parts: Sequence[LoopPart]) -> bool:
+def has_choices(parts: Sequence[LoopPart]) -> bool:
     """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `pipeline` has the slots.
 
     Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.

@@ -19,12 +19,13 @@ from tilec.errors import SourceLocation
 from tilec.explain.cost import epilogue_overlap
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
+from tilec.lowering.gpu.cost.loop_cycles import iterations_of
 from tilec.lowering.gpu.cost.loop_work import FEW_COLUMNS, UNLIMITED_STAGES, LoopWork, Price, cycles_of, loops_of
 from tilec.lowering.gpu.cost.operation_work import work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, is_repeated
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import tile_bytes
-from tilec.lowering.gpu.kernel_cycles import blocks_per_processor, iterations_of
+from tilec.lowering.gpu.kernel_cycles import blocks_per_processor
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.model.constants import Device, device_of
