@@ -5,7 +5,7 @@ or:       %p = wgmma promote %lhs, %rhs, zeros;  %r = mulf %p, %f;  %s = fma %r,
 after:    %s = wgmma promote %lhs, %rhs, %acc times [%f, %g]
 
 Only products of as many registers as the largest accumulator of a thread: beside that, registers hold no second one.
-Nor do they hold all elements of an operand that threads compute for a multiply with such an accumulator:
+Nor do they hold all elements of an operand that threads store beside such a product, or that needs as many registers:
 
 before:   %e = mulf %x, %f;  %slot = put_begin;  store_shared %e, %slot
 after:    %slot = put_begin;  %e = mulf %x, %f;  store_shared %e, %slot
@@ -23,12 +23,14 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.operations.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.operations.shape import MathOp
+from tilec.dialect.tile_gpu.registers import LARGEST_BUDGET
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, reached, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import PUT, channel_of_buffer, users_of_slots
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.live_tiles import packed_registers
 
 _WAIT, _MULTIPLY, _ADD = WgmmaWaitOp.OPERATION_NAME, "arith.mulf", "math.fma"
 _LEAST_REGISTERS = 128
@@ -53,13 +55,19 @@ def promote_products(kernel: KernelOp, _context: Context) -> None:
     for op in operations_inside(kernel):
         if op.name != WgmmaOp.OPERATION_NAME or thread_elements(op.results[0].type) < _LEAST_REGISTERS:
             continue
+        product = _product(op.opview)
         for channel in map(channel_of_buffer, (op.opview.lhs, op.opview.rhs)):
             for store in () if channel is None else users_of_slots(channel.channel, (PUT,)):
-                if store.name == StoreSharedOp.OPERATION_NAME:
+                if store.name == StoreSharedOp.OPERATION_NAME and (product or not _has_room(op, store)):
                     _compute_in_turn(store)
-        product = _product(op.opview)
         if product is not None:
             _promote(product)
+
+
+def _has_room(multiply: ir.Operation, store: ir.Operation) -> bool:
+    """Whether a thread has registers for a stored operand beside the accumulator of a multiply."""
+    operand = packed_registers(store.operands[0].type)
+    return thread_elements(multiply.results[0].type) + operand < LARGEST_BUDGET
 
 
 def _product(op: WgmmaOp) -> _Product | None:

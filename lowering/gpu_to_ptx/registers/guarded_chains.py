@@ -18,8 +18,8 @@ from tilec.dialect.walk import operations_in, users_of
 from tilec.lowering.gpu.ir.tile_size import layout_of
 from tilec.lowering.instruction_choice import FLUSHED
 
-# The elements of a part: a test takes as long as few of them.
-_PART = 32
+# The elements of a part, and the fewest of a thread that are divided: beside 64 there are registers for other tiles.
+_PART, _LEAST_ELEMENTS = 32, 128
 # The operations that may be between those of a chain; others start, await or release work of other units.
 _BETWEEN = (Category.ARITHMETIC, Category.MOVE, Category.SCALAR)
 
@@ -90,6 +90,6 @@ def _is_member(op: ir.Operation) -> bool:
 
 
 def _is_divisible(op: ir.Operation) -> bool:
-    """Whether a thread has several parts of the result, of which none repeats another."""
+    """Whether a thread has many elements of the result, of which none repeats another."""
     layout = layout_of(op.results[0].type)
-    return layout.register_count > _PART and not layout.free_register_mask
+    return layout.register_count >= _LEAST_ELEMENTS and not layout.free_register_mask
