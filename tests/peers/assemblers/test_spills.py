@@ -216,9 +216,10 @@ def test_arguments_of_a_test() -> None:
     assert assemble(ptx, "sm_90a").spill_bytes <= 128
 
 
-def test_operand_that_is_stored_as_it_is_computed(tmp_path: Path) -> None:
-    """Beside an accumulator of 128 registers there is no room for all elements of an operand of 256x256."""
+@pytest.mark.parametrize("name", ["nvfp4 128x256x256", "linear attention 128 d128"])
+def test_tiles_without_room_in_registers(name: str, tmp_path: Path) -> None:
+    """Beside an accumulator of 128 registers all elements of an operand of 256x256; distances beside products."""
     source = tmp_path / "kernel.tileirbc"
-    source.write_bytes(bytecode(next(case for case in SHEET if case.name == "nvfp4 128x256x256")))
+    source.write_bytes(bytecode(next(case for case in SHEET if case.name == name)))
     ptx = ct.compile(str(source), target="sm_90a", stop="ptx").ptx
     assert assemble(ptx, "sm_90a").spill_bytes == 0
