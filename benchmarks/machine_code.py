@@ -140,7 +140,7 @@ def _row(job: _Job, folder: Path, timeout_s: int) -> _Row:
         "stack_bytes": function.stack_bytes,
         "shared_bytes": result.shared_bytes,
         "blocks_per_processor": blocks,
-        **sheet_of(function.instructions, result.threads).fields(),
+        **sheet_of(function.instructions, result.threads, result.array_bytes).fields(),
         "model": timeline(result.compiled, max(1, blocks), case.iterations) if result.compiled is not None else None,
     }
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 import signal
 import subprocess
 from collections.abc import Callable
@@ -24,6 +25,7 @@ ENTRY = "kernel"
 # cuTile's launch assumes that extents are multiples of this many elements, if they are.
 _EXTENT_DIVISOR = 16
 _ALIGNMENT_BYTES = 16
+_LOCAL_ARRAY = re.compile(r"\.local \.align \d+ \.b8 \w+\[(\d+)\]")
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class Result:
         shared_bytes: shared memory of a block, static and dynamic.
         seconds: processor time of the compile, in all its threads and processes, without the front end of cuTile.
         compiled: the compiled kernel if tilec compiled it.
+        array_bytes: local memory of the arrays that the PTX of the kernel has; 0 if it is not known.
     """
 
     function: Function
@@ -43,6 +46,7 @@ class Result:
     shared_bytes: int
     seconds: float
     compiled: Any = None
+    array_bytes: int = 0
 
 
 def module_of(case: Case) -> bytes | str:
@@ -120,7 +124,8 @@ def result_of_tilec(compiled: Any, path: Path, seconds: float) -> Result:
     path.write_bytes(cubin.content(False))
     function = disassemble(path, compiled.metadata.entry)
     threads = function.threads or 0
-    return Result(function, threads, function.shared_bytes + compiled.metadata.shared_bytes, seconds, compiled)
+    arrays = sum(map(int, _LOCAL_ARRAY.findall(compiled.ptx)))
+    return Result(function, threads, function.shared_bytes + compiled.metadata.shared_bytes, seconds, compiled, arrays)
 
 
 def by_tileiras(case: Case, target: str, folder: Path) -> Result:

@@ -56,6 +56,22 @@ def test_an_instruction_counts_in_each_loop_around_it_and_is_its_innermost_loops
     assert sheet.spills_in_loops == (1, 1)
 
 
+def test_accesses_of_arrays_are_not_spills() -> None:
+    """The operands of a loop that divides are in an array of 64 bytes, and spilled registers after it."""
+    divisions = code("""
+        STL.128 [R1+0x30],R8
+        STL [R1+0x40],R5
+        LDL R2,[R4]
+        STL [R4],R2
+        @P0 BRA ->2
+        LDL.LU R5,[R1+0x40]
+        LDL R8,[R1]
+        BRA ->0
+    """)
+    assert sheet_of(divisions, 128).spills_in_loops == (3, 3)
+    assert sheet_of(divisions, 128, array_bytes=64).spills_in_loops == (1, 1)
+
+
 def test_a_jump_to_a_retry_out_of_line_belongs_to_the_loop_that_it_returns_to() -> None:
     sheet = sheet_of(
         code("""

@@ -45,6 +45,8 @@ _ROLE_NAMES = (
     ("epilogue", r"LDTM|STTM"),
     ("store", r"UTMASTG|UTMAREDG"),
 )
+# An access of a constant place in the frame of the kernel.
+_FRAME = re.compile(r"\[R1(?:\+(0x[0-9a-f]+))?\]")
 _OFFSET = re.compile(r"\[U?R\w+\+(?:URZ\+)?(0x[0-9a-f]+)\]")
 _BARRIER_BYTES = 8
 _INITIALIZE = "SYNCS.EXCH"
@@ -85,6 +87,7 @@ class Sheet:
         setmaxreg: the register counts that roles set, as `dealloc 32`.
         mbarriers: initialized mbarriers.
         rings: the lengths of the arrays of mbarriers that code indexes: distances of the bases, in barriers.
+        spills_in_loops: loads and stores of spilled registers in loops, each once.
     """
 
     whole: Region
@@ -95,15 +98,11 @@ class Sheet:
     setmaxreg: tuple[str, ...]
     mbarriers: int
     rings: tuple[int, ...]
+    spills_in_loops: tuple[int, int]
 
     def loops_with(self, name: str) -> list[Region]:
         """The innermost loops around the instructions of a row."""
         return [loop for loop in self.loops if loop.own[name]]
-
-    @property
-    def spills_in_loops(self) -> tuple[int, int]:
-        """Loads and stores of local memory in loops."""
-        return sum(loop.own["ldl"] for loop in self.loops), sum(loop.own["stl"] for loop in self.loops)
 
     def fields(self) -> dict[str, Any]:
         """The figures as JSON."""
@@ -120,8 +119,11 @@ class Sheet:
         }
 
 
-def sheet_of(instructions: Sequence[Instruction], threads: int) -> Sheet:
-    """The figures of the machine code of a kernel, by its number of threads per block."""
+def sheet_of(instructions: Sequence[Instruction], threads: int, array_bytes: int = 0) -> Sheet:
+    """The figures of the machine code of a kernel, by its number of threads per block.
+
+    The first `array_bytes` of local memory are arrays of the program; ptxas spills registers to those after them.
+    """
     graph = Graph(instructions)
     code = graph.of(graph.order)
     return Sheet(
@@ -133,7 +135,21 @@ def sheet_of(instructions: Sequence[Instruction], threads: int) -> Sheet:
         tuple(_register_counts(code)),
         sum(each.opcode.startswith(_INITIALIZE) for each in code),
         _rings(code),
+        _spills(graph.of({number for loop in graph.loops for number in loop.blocks}), array_bytes),
     )
+
+
+def _spills(code: Sequence[Instruction], array_bytes: int) -> tuple[int, int]:
+    """The loads and the stores of local memory, without those of arrays."""
+    accesses = [each for each in code if not array_bytes or _is_after(each, array_bytes)]
+    loads, stores = (sum(bool(_PATTERNS[name].match(each.opcode)) for each in accesses) for name in ("ldl", "stl"))
+    return loads, stores
+
+
+def _is_after(access: Instruction, array_bytes: int) -> bool:
+    """Whether an access of local memory has a constant place after that of the arrays."""
+    place = _FRAME.search(access.operands)
+    return place is not None and int(place[1] or "0", 16) >= array_bytes
 
 
 def _roles(graph: Graph, threads: int) -> list[Region]:

@@ -4,8 +4,11 @@ before:   %p = wgmma %lhs, %rhs, zeros;  %q = wgmma_wait %p;  %r = mulf %q, %f; 
 or:       %p = wgmma promote %lhs, %rhs, zeros;  %r = mulf %p, %f;  %s = fma %r, %g, %acc
 after:    %s = wgmma promote %lhs, %rhs, %acc times [%f, %g]
 
-Only products of as many registers as the largest accumulator of a thread: beside that, registers hold no second one,
-nor all elements of operands that threads convert.
+Only products of as many registers as the largest accumulator of a thread: beside that, registers hold no second one.
+Nor do they hold all elements of an operand that threads store beside such a product, or that needs as many registers:
+
+before:   %e = mulf %x, %f;  %slot = put_begin;  store_shared %e, %slot
+after:    %slot = put_begin;  %e = mulf %x, %f;  store_shared %e, %slot
 """
 
 from __future__ import annotations
@@ -20,12 +23,14 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.operations.memory import StoreSharedOp
 from tilec.dialect.tile_gpu.operations.shape import MathOp
+from tilec.dialect.tile_gpu.registers import LARGEST_BUDGET
 from tilec.dialect.walk import operations_in, operations_inside, owner_of, reached, users_of
 from tilec.lowering import emitter
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import PUT, channel_of_buffer, users_of_slots
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.memory.live_tiles import packed_registers
 
 _WAIT, _MULTIPLY, _ADD = WgmmaWaitOp.OPERATION_NAME, "arith.mulf", "math.fma"
 _LEAST_REGISTERS = 128
@@ -48,13 +53,25 @@ class _Product:
 def promote_products(kernel: KernelOp, _context: Context) -> None:
     """Rewrites a tile_gpu.kernel in place."""
     for op in operations_inside(kernel):
-        product = _product(op.opview) if op.name == WgmmaOp.OPERATION_NAME else None
+        if op.name != WgmmaOp.OPERATION_NAME or thread_elements(op.results[0].type) < _LEAST_REGISTERS:
+            continue
+        product = _product(op.opview)
+        for channel in map(channel_of_buffer, (op.opview.lhs, op.opview.rhs)):
+            for store in () if channel is None else users_of_slots(channel.channel, (PUT,)):
+                if store.name == StoreSharedOp.OPERATION_NAME and (product or not _has_room(op, store)):
+                    _compute_in_turn(store)
         if product is not None:
             _promote(product)
 
 
+def _has_room(multiply: ir.Operation, store: ir.Operation) -> bool:
+    """Whether a thread has registers for a stored operand beside the accumulator of a multiply."""
+    operand = packed_registers(store.operands[0].type)
+    return thread_elements(multiply.results[0].type) + operand < LARGEST_BUDGET
+
+
 def _product(op: WgmmaOp) -> _Product | None:
-    if len(op.factors) or thread_elements(op.result.type) < _LEAST_REGISTERS or not emitter.is_zero(op.accumulator):
+    if len(op.factors) or not emitter.is_zero(op.accumulator):
         return None
     users, factors, last = list[ir.Operation](), list[ir.Value](), op.operation
     # The result of a multiply that promotes is complete.
@@ -105,11 +122,6 @@ def _promote(product: _Product) -> None:
         made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True, **rows)
     set_compute_role(made, compute_role(op.operation))
     sum.results[0].replace_all_uses_with(made.result)
-    for operand in (op.lhs, op.rhs):
-        channel = channel_of_buffer(operand)
-        for store in () if channel is None else users_of_slots(channel.channel, (PUT,)):
-            if store.name == StoreSharedOp.OPERATION_NAME:
-                _compute_in_turn(store)
     for each in (*reversed(product.users), op.operation):
         each.erase()
 

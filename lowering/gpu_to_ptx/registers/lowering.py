@@ -21,6 +21,7 @@ from tilec.errors import CompileError, UnsupportedError
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField, FloatsOfBits
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
+from tilec.lowering.gpu_to_ptx.registers.guarded_chains import guarded_chains, lower_in_parts
 from tilec.lowering.gpu_to_ptx.registers.literals import literal, literal_of_bits
 from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
 from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit, Position, SlotAddress
@@ -336,10 +337,16 @@ class Lowering:
 
     def lower_block(self, block: ir.Block) -> list[ir.Value]:
         """Lowers the operations of a block in order; returns the operands of its terminator."""
+        chains = guarded_chains(block)
         for operation in operations_in(block):
             if operation.name in TERMINATORS:
                 return list(operation.operands)
-            self.lower(operation)
+            # Beside a multiply in flight, functions have no test.
+            chain = [] if self.in_flight else chains.get(operation, [])
+            if not chain:
+                self.lower(operation)
+            elif operation == chain[-1]:
+                lower_in_parts(chain, self.values, self.lower)
         return []
 
     def lower(self, operation: ir.Operation) -> None:

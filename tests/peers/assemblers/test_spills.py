@@ -130,6 +130,23 @@ def three_layers(X, first, second, third, Y, rows: Extent, depth: Extent, width:
     ct.store(Y, (0, 0), ct.mma(h, ct.load(third, (0, 0), (width, rows)), ct.zeros((rows, rows), ct.float32)))
 
 
+@ct.kernel
+def state_space(X, A, B, C, Y, states: Extent, width: Extent, size: Extent):
+    """Chunks of Mamba 2: each score has the decay between two positions as a factor, for which exp2 has a test."""
+    at, state = ct.arange(size, dtype=ct.int32), ct.zeros((states, width), ct.float32)
+    for j in range(ct.num_tiles(X, 0, (size, width))):
+        x, a = ct.load(X, (j, 0), (size, width)), ct.load(A, (j,), (size,))
+        b, c = ct.load(B, (j, 0), (size, states)), ct.load(C, (j, 0), (size, states))
+        last = ct.load(A, (j * size + size - 1,), (1,)).item()
+        scores = ct.mma(c, ct.transpose(b), ct.zeros((size, size), ct.float32))
+        decay = ct.exp2(ct.minimum(a[:, None] - a[None, :], 0.0))
+        scores = ct.where(at[:, None] >= at[None, :], scores * decay, 0.0)
+        y = ct.mma(c, state.astype(C.dtype), ct.zeros((size, width), ct.float32)) * ct.exp2(a)[:, None]
+        ct.store(Y, (j, 0), ct.mma(scores.astype(X.dtype), x, y).astype(Y.dtype))
+        late = (x.astype(ct.float32) * ct.exp2(last - a)[:, None]).astype(X.dtype)
+        state = ct.mma(ct.transpose(b), late, state * ct.exp2(last))
+
+
 CASES = [
     (running_sum, "X: f16[?,?], Y: f16[?,?]"),
     (gated, "X: f16[?,?], W: f16[?,?], U: f16[?,?], Y: f16[?,?], tm=128, tn=128, tk=64"),
@@ -190,3 +207,19 @@ def test_scalars_of_roles_with_few_registers_at_launch(name: str, tmp_path: Path
     for assembler in assemblers():
         _, log = run_ptxas(assembler, ptx, ["-arch=sm_100a", "-O3", "-v"])
         assert re.findall(r"(\d+) bytes spill", log) == ["0", "0"]
+
+
+def test_arguments_of_a_test() -> None:
+    """Of 128 scores and 128 exponents in a thread, 32 exponents are in registers at once."""
+    signature = "X: f16[?,?], A: f32[?], B: f16[?,?], C: f16[?,?], Y: f16[?,?], states=64, width=64, size=128"
+    ptx = ct.compile(state_space, target="sm_90a", signature=signature, stop="ptx").ptx
+    assert assemble(ptx, "sm_90a").spill_bytes <= 128
+
+
+@pytest.mark.parametrize("name", ["nvfp4 128x256x256", "linear attention 128 d128"])
+def test_tiles_without_room_in_registers(name: str, tmp_path: Path) -> None:
+    """Beside an accumulator of 128 registers all elements of an operand of 256x256; distances beside products."""
+    source = tmp_path / "kernel.tileirbc"
+    source.write_bytes(bytecode(next(case for case in SHEET if case.name == name)))
+    ptx = ct.compile(str(source), target="sm_90a", stop="ptx").ptx
+    assert assemble(ptx, "sm_90a").spill_bytes == 0
