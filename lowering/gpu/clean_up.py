@@ -1,5 +1,7 @@
 """Upstream's clean-up of a module of tile_gpu: canonical form, without duplicates, with invariants hoisted.
 
+Tiles for which roles lack registers go back into loops (loops/sink_numbers.py).
+
 Upstream's patterns rebuild loops and branches with the location of the original, but without the attributes of other
 dialects, and merge only operations with equal attributes. So locations carry the ids during the clean-up.
 """
@@ -10,7 +12,9 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import CONTROL_FLOW, ID, id_of, set_id
+from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
+from tilec.lowering.gpu.loops.sink_numbers import sink_numbers
 from tilec.lowering.upstream_passes import run_upstream
 
 # Each region has one block: there is nothing to simplify but dead operations, which the patterns remove anyway.
@@ -28,6 +32,9 @@ def clean_up(module: ir.Module) -> None:
     run_upstream(_PIPELINE, module)
     if carried.origins:
         module.operation.walk(carried.restore, ir.WalkOrder.PRE_ORDER)
+    for op in module.body.operations:
+        if op.operation.name == KernelOp.OPERATION_NAME:
+            sink_numbers(op)
 
 
 @dataclass

@@ -23,7 +23,6 @@ from tilec.lowering.gpu.roles.repeat_scalars import repeat_scalars
 from tilec.lowering.gpu.schedule.expand_schedules import expand_schedules
 from tilec.lowering.gpu.schedule.order_warpgroups import order_warpgroups
 from tilec.lowering.gpu.schedule.schedule_loops import schedule_loops
-from tilec.lowering.gpu.schedule.share_processor import share_processor
 
 RECORDS = (
     KernelPass(
@@ -74,7 +73,7 @@ RECORDS = (
             "columns of an accumulator are read where they are used, if that leaves columns for the others; threads "
             "update accumulators in parts of 32 columns, and compute and store operands of multiplies in parts of 16; "
             "an operand over an accumulator is multiplied in two parts, the first as soon as its columns are stored; "
-            "threads wait for the slot of an operand before they compute the last columns of the functions of MUFU in it"
+            "threads wait for the slot of an operand before they compute the last columns of its functions of MUFU"
         ),
         without="a thread has whole rows in registers, and a multiply waits for the whole tile",
         needs=(State.CHANNELLED, State.UNDIVIDED),
@@ -209,24 +208,13 @@ RECORDS = (
         expand_schedules,
         guarantees=(
             'no loop has a schedule ("Schedules"): operations are in its order, with a prologue for those that run '
-            "iterations ahead and an epilogue for the others"
+            "iterations ahead and an epilogue for the others; unless `pipeline=off`, rings of loads have fewer slots, "
+            "and the kernel `tilec.occupancy`, where more blocks on an SM then take at least 5 % less time by the model"
         ),
-        without="loops keep the order of the program",
+        without="loops keep the order of the program, and other blocks have the memory that rings leave",
         needs=(State.CHANNELLED,),
         gives=(State.EXPANDED,),
         after=("schedule-loops",),
-    ),
-    KernelPass(
-        "share-processor",
-        share_processor,
-        guarantees=(
-            "rings of loads have fewer slots, and the kernel `tilec.occupancy`, where more blocks on an SM then take "
-            "at least 5 % less time by the cost model"
-        ),
-        without="other blocks have the memory that rings leave",
-        needs=(State.CHANNELLED, State.EXPANDED),
-        after=("expand-schedules", "pipeline"),
-        option="pipeline",
     ),
     KernelPass(
         "order-warpgroups",

@@ -9,7 +9,6 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.errors import UnsupportedError, VerificationError
 from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass, in_order
-from tilec.lowering.gpu.loops.sink_numbers import sink_numbers
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.pass_records import RECORDS
 from tilec.lowering.gpu.schedule.role_liveness import liveness
@@ -54,7 +53,6 @@ def run(
         module.operation.verify()
         clean_up(module)
         for kernel in _kernels(module):
-            sink_numbers(kernel)
             _check_liveness(kernel)
     return module
 

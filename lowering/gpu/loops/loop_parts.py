@@ -8,20 +8,31 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.categories import MULTIPLIES, STEPS
 from tilec.dialect.tile_gpu.operations.channel import GetOp, PutBeginOp, PutCommitOp
 from tilec.dialect.tile_gpu.operations.kernel import COMPUTE, KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import DotOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import operations_in, operations_inside
 from tilec.lowering.gpu.ir.enclosing import LOOPS, path_to
-from tilec.lowering.gpu.ir.operation_role import unlike_roles
+from tilec.lowering.gpu.ir.operation_role import is_rematerializable, unlike_roles
 from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups
 from tilec.lowering.gpu.loops.loop_attributes import iterations_ahead
 from tilec.lowering.gpu.loops.loop_names import loops_of_role
 from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
+# The multiplies of matrix units.
+UNIT_MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
+# What a loop of one multiply has besides scalars.
+_OF_ONE_MULTIPLY = (
+    *UNIT_MULTIPLIES,
+    *(*STEPS, TmaLoadOp.OPERATION_NAME),
+    *(WgmmaWaitOp.OPERATION_NAME, "scf.if", "scf.yield"),
+)
 # The steps that tell how many iterations are between a put and its get.
 _COUNTED_STEPS = (GetOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 
@@ -116,3 +127,15 @@ def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Val
         for block in region.blocks:
             for inner in block.operations:
                 _count_steps(inner.operation, factor, found)
+
+
+def has_choices(parts: Sequence[LoopPart]) -> bool:
+    """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `pipeline` has the slots.
+
+    Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
+    """
+    loops = {part.loop.operation: part.loop for part in parts}
+    operations = [op for loop in loops.values() for op in operations_inside(loop)]
+    multiplies = [op for op in operations if op.name in UNIT_MULTIPLIES]
+    is_alone = all(op.name in _OF_ONE_MULTIPLY or is_rematerializable(op) for op in operations)
+    return bool(multiplies) and not (is_alone and len(multiplies) == 1)

@@ -31,6 +31,7 @@ from tilec.lowering.gpu.schedule.legal_schedules import (
     schedule_error,
     scheduled_loops,
 )
+from tilec.lowering.gpu.schedule.share_processor import share_processor
 
 _Number = TypeVar("_Number")
 
@@ -56,6 +57,9 @@ def expand_schedules(kernel: KernelOp, context: Context) -> None:
     # An inner loop is after those around it.
     for loop, waits in reversed(list(zip(loops, late, strict=True))):
         _expand(loop, waits)
+    if context.options.pipeline:
+        context.changed()
+        share_processor(kernel, context)
 
 
 def _expand(loop: ir.Operation, waits: LateWaits | None) -> None:

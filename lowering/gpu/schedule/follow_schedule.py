@@ -12,31 +12,29 @@ memory: a copy has it expanded, and is read again.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilec import cache_files, options
 from tilec.compile_options import CompileOptions
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.categories import MULTIPLIES, STEPS
 from tilec.dialect.tile_gpu.ids import id_of
 from tilec.dialect.tile_gpu.operations.channel import ReleaseOp, SkipOp
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.operations.matrix import DotOp, WgmmaOp, WgmmaWaitOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
 from tilec.dialect.tile_gpu.operations.memory import OrderSignalOp, OrderWaitOp
-from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.walk import operations_inside
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.channels.pipeline import set_stages
 from tilec.lowering.gpu.ir.enclosing import LOOPS, ancestor_in, path_to
-from tilec.lowering.gpu.ir.operation_role import MULTIPLY, is_rematerializable
+from tilec.lowering.gpu.ir.operation_role import MULTIPLY
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.slots import has_own_slots
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_attributes import repeats
-from tilec.lowering.gpu.loops.loop_parts import LoopPart, divided_loops
+from tilec.lowering.gpu.loops.loop_parts import UNIT_MULTIPLIES, divided_loops, has_choices
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
@@ -59,13 +57,6 @@ from tilec.remarks import Remark
 
 # The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
-_MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
-# What a loop of one multiply has besides scalars.
-_OF_MULTIPLIES = (
-    *_MULTIPLIES,
-    *(*STEPS, TmaLoadOp.OPERATION_NAME),
-    *(WgmmaWaitOp.OPERATION_NAME, "scf.if", "scf.yield"),
-)
 # Registers that a thread has beside those needed while multiplies of its warpgroup are in flight: ptxas 13.5 serializes
 # them (C7511) in attention with tiles of 64x128, where 241 of 255 are needed.
 _WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = WgmmaOp.OPERATION_NAME, 16
@@ -95,25 +86,13 @@ def _loops_with_choices(kernel: KernelOp, context: Context) -> Iterator[int]:
         loops = [id_of(outer) for outer in path_to(op) if outer.name in LOOPS]
         return bool(loops) and context.at_bound.isdisjoint(loops)
 
-    multiplies = (op for op in operations_inside(kernel) if op.name in _MULTIPLIES)
+    multiplies = (op for op in operations_inside(kernel) if op.name in UNIT_MULTIPLIES)
     # Most kernels have one loop, and the loops around a multiply are quicker to read than the parts of all.
     if kernel.roles is not None and any(map(is_in_open_loop, multiplies)):
         for number, parts in enumerate(context.once(divided_loops, lambda: divided_loops(kernel))):
             is_at_bound = any(id_of(part.loop.operation) in context.at_bound for part in parts)
             if not is_at_bound and has_choices(parts):
                 yield number
-
-
-def has_choices(parts: Sequence[LoopPart]) -> bool:
-    """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `pipeline` has the slots.
-
-    Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
-    """
-    loops = {part.loop.operation: part.loop for part in parts}
-    operations = [op for loop in loops.values() for op in operations_inside(loop)]
-    multiplies = [op for op in operations if op.name in _MULTIPLIES]
-    is_alone = all(op.name in _OF_MULTIPLIES or is_rematerializable(op) for op in operations)
-    return bool(multiplies) and not (is_alone and len(multiplies) == 1)
 
 
 @dataclass

@@ -21,10 +21,9 @@ from tilec.lowering.gpu.cost.loop_cycles import cycles_of_loops
 from tilec.lowering.gpu.cost.loop_work import loops_of
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
-from tilec.lowering.gpu.loops.loop_parts import divided_loops
+from tilec.lowering.gpu.loops.loop_parts import divided_loops, has_choices
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
-from tilec.lowering.gpu.schedule.follow_schedule import has_choices
 from tilec.lowering.gpu.schedule.legal_schedules import is_live
 from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint
 from tilec.lowering.model.constants import device_of
@@ -34,21 +33,21 @@ from tilec.lowering.target import share_of_block
 _LEAST_GAIN = 0.05
 
 
-def share_processor(kernel: KernelOp, context: Context) -> bool:
-    """Takes slots from the rings of a tile_gpu.kernel with roles in place; returns False if it is as before."""
+def share_processor(kernel: KernelOp, context: Context) -> None:
+    """Takes slots from the rings of a tile_gpu.kernel with roles, whose loops are expanded, in place."""
     if kernel.roles is None or kernel.cluster_ctas > 1 or blocks_of_hint(kernel) > 1:
-        return False
+        return
     # A persistent kernel has as many blocks as the user starts; with budgets, one block has all registers.
     is_persistent = bool(operations_named(kernel, (NumProgramsOp.OPERATION_NAME,)))
     if is_persistent or kernel.roles.registers is not None or not _waits(kernel, context):
-        return False
+        return
     target, plan, device = context.target, context.plan(kernel), device_of(context.target.name)
     needed = plan.bytes_with(scratch_bytes(kernel))
     rings = [op for op in rings_of(kernel, TMA, COPIES) if op.stages > 1]
     spare = sum((op.stages - 1) * plan.channels[op.channel].slot_bytes for op in rings)
     present, most = (blocks_together(kernel, target, size, plan.tensor_columns) for size in (needed, needed - spare))
     if present == most:
-        return False
+        return
 
     def cycles(blocks: int) -> float:
         return cycles_of_loops(loops_of(kernel, device, counts_outside=False)[0], device, blocks)
@@ -65,11 +64,9 @@ def share_processor(kernel: KernelOp, context: Context) -> bool:
         if found < limit and is_live(kernel):
             best, limit, chosen = slots, found * (1 - _LEAST_GAIN), blocks
     _set_slots(rings, best)
-    if chosen is None:
-        return False
-    number = ir.IntegerType.get_signless(32, kernel.operation.context)
-    kernel.operation.attributes[OCCUPANCY] = ir.IntegerAttr.get(number, chosen)
-    return True
+    if chosen is not None:
+        number = ir.IntegerType.get_signless(32, kernel.operation.context)
+        kernel.operation.attributes[OCCUPANCY] = ir.IntegerAttr.get(number, chosen)
 
 
 def _waits(kernel: KernelOp, context: Context) -> bool:
