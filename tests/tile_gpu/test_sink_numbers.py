@@ -6,7 +6,7 @@ import pytest
 
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.loops.sink_numbers import sink_numbers
+from tilec.lowering.gpu.roles.sink_numbers import sink_numbers
 from tilec.text_input.stage_module import read_stage_module
 
 # 128 registers of each of 128 threads.
