@@ -34,7 +34,8 @@ def pack_value(type_name: str, value: int | float) -> bytes:
             raise InputError(f"a parameter of type {type_name} needs an integer, got {value}")
         return (int(value) % 2 ** (8 * dtype.itemsize)).to_bytes(dtype.itemsize, "little")
     try:
-        return np.array(value).astype(dtype).tobytes()
+        with np.errstate(over="ignore", under="ignore"):
+            return np.array(value).astype(dtype).tobytes()
     except OverflowError:
         raise InputError(f"a parameter of type {type_name} needs a number within the range of float64") from None
 

@@ -92,7 +92,7 @@ def run_with_lowerings(module: ir.Module, compiler: Compiler, remarks: list[Rema
     hint = compiler.options.convolution
     if hint in _DEMANDED:
         for maker in _undecided(module, _DEMANDED[hint]):
-            _demand(maker.operation.results[0], hint)
+            _demand(maker.operation.results[0], hint, compiler.target)
     numbers = [] if hint is not None else _numbers_to_choose(module)
     if not numbers:
         return compiler.run_passes(module, remarks)
@@ -123,11 +123,13 @@ def _undecided(module: ir.Module, modes: Sequence[str | None]) -> Iterator[ir.Op
             yield maker
 
 
-def _demand(view: ir.Value, mode: str) -> None:
-    """Gives a view a mode; raises UnsupportedError if its tiles had other pixels then."""
+def _demand(view: ir.Value, mode: str, target: Target) -> None:
+    """Gives a view a mode; raises UnsupportedError if the target lacks it or the tiles had other pixels then."""
     type = view.type
     location, pixels = source_location(view.owner.location), type.tile_shape[0]
     refused = f"convolution={mode} cannot be followed: "
+    if mode in (STATIONARY, WEIGHTS) and not target.loads_along_w:
+        raise UnsupportedError(f"{refused}{target.name} has no tensor memory: use run or im2col", location)
     if pixels not in TILE_PIXELS.get(mode, (pixels,)):
         raise UnsupportedError(f"{refused}expected tiles of {pixels_text(mode)} pixels, got {pixels}", location)
     if mode in (STATIONARY, WEIGHTS) and type.mode is None and type.spatial_rank > 1:

@@ -63,6 +63,8 @@ class CompileOptions(Frozen):
     @classmethod
     def of(cls, hints: Mapping[str, Any]) -> CompileOptions:
         """Options from a mapping of names to values; raises UsageError for an unknown name or an invalid value."""
+        if not isinstance(hints, Mapping):
+            raise UsageError(f"expected hints as a dictionary, got {type(hints).__name__}")
         for name, value in hints.items():
             if name in SWITCHES:
                 valid, expected = isinstance(value, bool), "True or False"

@@ -151,6 +151,33 @@ def test_unknown_setting_of_a_backend_is_an_error(scale: Any, backend: str, sett
         tilec.run(scale, 8, [*arrays(), 3.0], backend=backend, **{setting: 1})
 
 
+@pytest.mark.parametrize("target", TARGETS)
+def test_a_launch_compiles_the_kernel_for_its_target(target: str) -> None:
+    @tilec.kernel
+    def ones(x: Any) -> None:
+        tilec.store(x, 0, tilec.ones(4, tilec.int32))
+
+    tilec.launch(None, 1, ones, (np.zeros(4, np.int32),), target=target)
+    assert [compiled.target for compiled in ones.compiled.values()] == [target]
+
+
+@pytest.mark.parametrize("to_run", [lambda compiled: compiled, lambda compiled: compiled.artifact])
+def test_another_target_than_that_of_the_compile_is_an_error(to_run: Any) -> None:
+    compiled = tilec.compile(f"{KERNELS}:scale", signature=SCALE, target="sm_90a", stop="ptx")
+    with pytest.raises(UsageError, match="'scale' is already compiled for sm_90a and cannot run for sm_100a"):
+        tilec.run(to_run(compiled), 8, [*arrays(), 3.0], target="sm_100a")
+    tilec.run(to_run(compiled), 8, [*arrays(), 3.0], target="sm_90a")
+
+
+def test_hints_of_a_launch_that_are_not_a_dictionary_are_an_error() -> None:
+    @tilec.kernel
+    def ones(x: Any) -> None:
+        tilec.store(x, 0, tilec.ones(4, tilec.int32))
+
+    with pytest.raises(UsageError, match="expected hints as a dictionary, got list"):
+        tilec.launch(None, 1, ones, (np.zeros(4, np.int32),), hints=[("stages", 2)])
+
+
 def test_run_accepts_every_setting_of_the_simulator() -> None:
     assert set(BACKENDS["simulate"]) == {field.name for field in fields(Settings)}
 

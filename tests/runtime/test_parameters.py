@@ -38,6 +38,12 @@ def test_value(type_name: str, value: float, content: str) -> None:
     assert pack_value(type_name, value).hex() == content
 
 
+@pytest.mark.parametrize(("value", "content"), [(1e300, "0000807f"), (-1e300, "000080ff"), (1e-300, "00000000")])
+def test_value_out_of_range_does_not_depend_on_the_errors_of_numpy(value: float, content: str) -> None:
+    with np.errstate(all="raise"):
+        assert pack_value("f32", value).hex() == content
+
+
 def test_number_beyond_every_float() -> None:
     with pytest.raises(InputError, match="a parameter of type f32 needs a number within the range of float64"):
         pack_value("f32", 10**400)

@@ -8,11 +8,13 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
 from tilec.dialect.tile_gpu.operations.matrix import MmaSyncOp, Tcgen05MmaOp, WgmmaOp
+from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.operations.reduce import ScanOp
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
-from tilec.dialect.tile_gpu.registers import REGISTER_FILE
+from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
+from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside
-from tilec.lowering.gpu.ir.tile_size import tile_bytes
+from tilec.lowering.gpu.ir.tile_size import thread_elements, tile_bytes
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, columns_refusal, kernel_hint, unfollowed_occupancy
 from tilec.lowering.model.constants import device_of
@@ -25,6 +27,11 @@ from tilec.remarks import Remark
 _OTHER_KERNELS = tuple(op.OPERATION_NAME for op in (RolesOp, MmaSyncOp, WgmmaOp, Tcgen05MmaOp, TmaLoadOp, ScanOp))
 _FULL_BANDWIDTH = 0.99
 _LEAST_BLOCKS = 2
+# Registers of the accumulator of the widest wgmma, and of the widest tcgen05.ld and .st that the compiler makes.
+_LARGEST_ACCUMULATOR, _LARGEST_TRANSFER = 128, 64
+# ptxas 13.0 refuses (C7602) a wgmma with less than 154 registers at launch, and a tcgen05.st with less than 82.
+_BESIDE_VECTOR = 26
+_TRANSFERS = (LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME)
 
 
 def blocks_together(kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int) -> int:
@@ -53,11 +60,17 @@ def _blocks_in_registers(kernel: KernelOp) -> int:
 def followed_occupancy(
     kernel: KernelOp, target: Target, shared_bytes: int, tensor_columns: int, remarks: list[Remark]
 ) -> int | None:
-    """The hint `occupancy` of a kernel whose blocks need this memory; None, with a remark, if it leaves no room."""
+    """The hint `occupancy` of a kernel whose blocks need this memory; None, with a remark, if it leaves no room.
+
+    Several blocks also need the registers at launch without which ptxas refuses an instruction.
+    """
     blocks = kernel_hint(kernel, OCCUPANCY)
     if blocks is None:
         return None
     refusal = _refusal(target, blocks, shared_bytes, tensor_columns)
+    if refusal is None and blocks > 1:
+        warps = kernel.warps if kernel.roles is None else sum(kernel.roles.warps)
+        refusal = registers_refusal(_least_registers(kernel), warps, blocks)
     if refusal is None:
         return blocks
     remarks.append(unfollowed_occupancy(blocks, refusal, kernel.operation))
@@ -69,6 +82,25 @@ def _refusal(target: Target, blocks: int, shared_bytes: int, tensor_columns: int
     if shared_bytes > share.shared_bytes:
         return f"a block needs {shared_bytes} bytes of shared memory, {blocks} blocks have {share.shared_bytes} each"
     return columns_refusal(tensor_columns, blocks, target)
+
+
+def registers_refusal(needed: int, warps: int, blocks: int) -> str | None:
+    """The reason for which blocks of these warps leave a thread fewer registers than needed; None if they do not."""
+    if registers_per_thread(warps, REGISTER_FILE // blocks) >= needed:
+        return None
+    return f"a role needs {needed} registers per thread, {blocks} blocks of {warps} warps leave fewer"
+
+
+def _least_registers(kernel: KernelOp) -> int:
+    """The registers per thread without which ptxas refuses an instruction of the kernel."""
+    vectors = [0]
+    for op in operations_inside(kernel):
+        if op.name == WgmmaOp.OPERATION_NAME:
+            vectors.append(min(_LARGEST_ACCUMULATOR, thread_elements(op.results[0].type)))
+        elif op.name in _TRANSFERS:
+            tiles = (value.type for value in (*op.operands, *op.results) if is_register_tile(value.type))
+            vectors += (min(_LARGEST_TRANSFER, thread_elements(type)) for type in tiles)
+    return max(vectors) + _BESIDE_VECTOR
 
 
 def blocks_for_bandwidth(kernel: KernelOp, target: Target, shared_bytes: int) -> int | None:

@@ -9,23 +9,14 @@ from tilec.compile_options import CompileOptions
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import CALLS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, RolesOp
-from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
-from tilec.dialect.tile_gpu.operations.memory import LoadTensorMemoryOp, StoreTensorMemoryOp
-from tilec.dialect.tile_gpu.registers import REGISTER_FILE, registers_per_thread
+from tilec.dialect.tile_gpu.registers import registers_per_thread
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
-from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.gpu.memory.occupancy import followed_occupancy
+from tilec.lowering.gpu.memory.occupancy import followed_occupancy, registers_refusal
 from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, unfollowed_occupancy
 from tilec.lowering.role_registers import LEAST_REGISTERS, chosen_budgets
-
-# Registers of the accumulator of the widest wgmma, and of the widest tcgen05.ld and .st that the compiler makes.
-_LARGEST_ACCUMULATOR, _LARGEST_TRANSFER = 128, 64
-# ptxas 13.0 refuses (C7602) a wgmma with less than 154 registers at launch, and a tcgen05.st with less than 82.
-_BESIDE_VECTOR = 26
-_TRANSFERS = (LoadTensorMemoryOp.OPERATION_NAME, StoreTensorMemoryOp.OPERATION_NAME)
 
 
 def register_budgets(kernel: KernelOp, context: Context) -> bool:
@@ -38,30 +29,14 @@ def register_budgets(kernel: KernelOp, context: Context) -> bool:
         return _set_budgets(kernel, {})
     plan = context.plan(kernel)
     if followed_occupancy(kernel, context.target, plan.declared_bytes, plan.tensor_columns, context.remarks):
-        warps, least = sum(roles.warps), _least_registers(kernel)
-        share = registers_per_thread(warps, REGISTER_FILE // blocks)
-        if share >= least:
-            if _set_budgets(kernel, {}):
-                return True
-            least = max(_needed(roles))
-            if share >= least:
-                return False
-        reason = f"a role needs {least} registers per thread, {blocks} blocks of {warps} warps leave fewer"
-        context.remarks.append(unfollowed_occupancy(blocks, reason, kernel.operation))
+        if _set_budgets(kernel, {}):
+            return True
+        refusal = registers_refusal(max(_needed(roles)), sum(roles.warps), blocks)
+        if refusal is None:
+            return False
+        context.remarks.append(unfollowed_occupancy(blocks, refusal, kernel.operation))
     del kernel.operation.attributes[OCCUPANCY]
     return _set_budgets(kernel, {})
-
-
-def _least_registers(kernel: KernelOp) -> int:
-    """The registers per thread without which ptxas refuses an instruction of the kernel."""
-    vectors = [0]
-    for op in operations_inside(kernel):
-        if op.name == WgmmaOp.OPERATION_NAME:
-            vectors.append(min(_LARGEST_ACCUMULATOR, thread_elements(op.results[0].type)))
-        elif op.name in _TRANSFERS:
-            tiles = (value.type for value in (*op.operands, *op.results) if is_register_tile(value.type))
-            vectors += (min(_LARGEST_TRANSFER, thread_elements(type)) for type in tiles)
-    return max(vectors) + _BESIDE_VECTOR
 
 
 def _needed(roles: RolesOp) -> list[int]:

@@ -90,7 +90,7 @@ def run(
         backend: "interpret", "python", "simulate" or "launch"; the default is "python" for `ct.kernel(interpret=True)`,
             else `TILEC_BACKEND`, else "launch" if an array is in device memory, else "simulate".
         entry: the entry to run if the module has several.
-        target: the target that a module is compiled for (default: `TILEC_TARGET`).
+        target: the target that a kernel or a module is compiled for (default: `TILEC_TARGET`).
         stream: the stream of a launch, see ct.launch.
         settings: settings of the backend; BACKENDS lists their names. For those of simulate see
             tilec.runtime.simulate.Settings (such as `limit_s`, the maximum duration of a run in seconds), for those of
@@ -183,10 +183,13 @@ def _variant(kernel: LoadedKernel, backend: str, args: Sequence[Any], target: st
 
 
 def _artifact(given: Any, entry: str | None, target: str | None, stop: str) -> Artifact:
-    if isinstance(given, Artifact):
-        return given
-    compiled = given if isinstance(given, Compiled) else _compiled(given, entry=entry, target=target, stop=stop)
-    return compiled.artifact
+    if not isinstance(given, Artifact | Compiled):
+        return _compiled(given, entry=entry, target=target, stop=stop).artifact
+    artifact = given if isinstance(given, Artifact) else given.artifact
+    found = artifact.metadata.target
+    if target not in (None, found):
+        raise UsageError(f"'{artifact.metadata.entry}' is already compiled for {found} and cannot run for {target}")
+    return artifact
 
 
 def _compiled(given: Any, **settings: Any) -> Compiled:

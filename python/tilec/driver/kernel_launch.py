@@ -63,6 +63,7 @@ def _launch(
     programmatic_dependent_launch: bool = False,
     backend: str | None = None,
     hints: Mapping[str, Any] | None = None,
+    target: str | None = None,
     **settings: Any,
 ) -> Any:
     """The Python path of `launch`."""
@@ -82,10 +83,10 @@ def _launch(
     if not isinstance(kernel, Kernel):
         if hints:
             raise UsageError(f"kernel '{kernel.name}' is already compiled, so hints have no effect: remove them")
-        return run(kernel, grid, args, backend=chosen, stream=stream, **settings)
+        return run(kernel, grid, args, backend=chosen, target=target, stream=stream, **settings)
     if settings.get("check"):
         hints = {**(hints or {}), "checks": True}
-    compiled = specialized(kernel, chosen, args, hints=hints)
+    compiled = specialized(kernel, chosen, args, target=target, hints=hints)
     return run(compiled, grid, args, backend=chosen, stream=stream, **settings)
 
 

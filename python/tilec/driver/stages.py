@@ -322,10 +322,9 @@ def compile(
     if stop is not None and stop not in STAGE_NAMES:
         raise UsageError(f"unknown stage '{stop}': expected one of {', '.join(STAGE_NAMES)}")
     bound = source.target or (settings.target if target is None else target)
-    if hints is not None and not isinstance(hints, Mapping):
-        raise UsageError(f"expected hints as a dictionary, got {type(hints).__name__}")
-    given = {**(hints or {}), **({"checks": True} if checks else {})}
-    job = Job(bound, entry, signature, _options(source, bound, CompileOptions.of(given)), [])
+    given = CompileOptions.of({} if hints is None else hints)
+    given = replace(given, checks=True) if checks else given
+    job = Job(bound, entry, signature, _options(source, bound, given), [])
     if settings.dump is not None:
         job = replace(job, diffs=[])
     _check_target(job.target, source, target)

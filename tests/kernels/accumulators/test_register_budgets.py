@@ -6,6 +6,7 @@ import importlib
 import re
 
 import numpy as np
+import pytest
 from compare import run_everywhere
 from sheet_kernels import importable_sheet
 
@@ -47,6 +48,26 @@ def test_results_do_not_depend_on_budgets(target, random):
 
 def signature() -> str:
     return "A: f16[?,?], B: f16[?,?], C: f32[?,?], D: f32[?,?]"
+
+
+@ct.kernel(occupancy=4)
+def product(A, B, C):
+    total = ct.zeros((128, 128), ct.float32)
+    for k in range(ct.num_tiles(A, 1, (128, 64))):
+        total = ct.mma(ct.load(A, (0, k), (128, 64)), ct.load(B, (k, 0), (64, 128)), total)
+    ct.store(C, (0, 0), total.astype(C.dtype))
+
+
+@pytest.mark.parametrize("options", [("register_budgets",), ("register_budgets", "pipeline")], ids=str)
+def test_occupancy_leaves_the_registers_of_each_instruction_without_budgets(options):
+    """Six warps of each of four blocks have 80 registers per thread; a tcgen05.ld of 64 registers needs 90."""
+    text = "A: f16[128,?], B: f16[?,128], C: f16[128,128]"
+    hints = dict.fromkeys(options, False)
+    compiled = ct.compile(product, target="sm_100a", signature=text, hints=hints, stop="ptx")
+    reason = "a role needs 90 registers per thread, 4 blocks of 6 warps leave fewer"
+    messages = [remark.message for remark in compiled.all_remarks]
+    assert messages.count(f"occupancy=4 is not followed: {reason}") == 1
+    assert ".minnctapersm 4" not in compiled.ptx
 
 
 def test_scalars_of_issuing_roles_leave_registers_to_others():

@@ -47,7 +47,7 @@ def test_no_constant_is_live_across_the_change_of_registers():
 
 @pytest.mark.parametrize(
     ("columns", "rows", "reason"),
-    [(128, 128, "a role needs"), (64, 256, "a block needs 512 columns")],
+    [(128, 128, "with the memory of 2 blocks, loops have one slot"), (64, 256, "a block needs 512 columns")],
 )
 def test_hint_that_costs_time_or_memory_is_a_remark(columns, rows, reason):
     made = compiled(columns, rows, occupancy=2)

@@ -230,8 +230,12 @@ REFUSED = {
         "stationary cannot be followed: mode: NVIDIA does not document where im2col::w::128 stores the pixels",
     ),
     "no tensor memory": (
-        {"hint": "stationary", "mode": "w128", "target": "sm_90a", "hints": ALLOWED},
-        "stationary cannot be followed: mode: sm_90a has no tensor memory, in which rows move; leave the hint out",
+        {"hint": "stationary", "target": "sm_90a"},
+        "stationary cannot be followed: sm_90a has no tensor memory: use run or im2col",
+    ),
+    "no tensor memory, fewer pixels": (
+        {"hint": "weights", "target": "sm_90a", "rows": 32},
+        "weights cannot be followed: sm_90a has no tensor memory: use run or im2col",
     ),
 }
 

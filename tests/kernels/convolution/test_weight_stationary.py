@@ -362,7 +362,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "tcgen05.mma.ws needs 64, 128 or 256 pixels and 32, 64 or 128 filters, the tile has 64 and 16",
     ),
     "pixels": ({"rows": 32}, "expected tiles of 64, 128 or 256 pixels, got 32"),
-    "no tensor memory": ({"target": "sm_90a"}, "sm_90a has no tcgen05.mma.ws: use run or im2col"),
+    "no tensor memory": ({"target": "sm_90a"}, "sm_90a has no tensor memory: use run or im2col"),
     "rows of an image": (
         {"mode": None},
         "expected tiles of pixels at one position of the spatial dimensions but W, as of mode='w': give the views",
