@@ -136,7 +136,9 @@ def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
 def _least_left(op: ir.OpView, of: Of) -> int:
     """What is left at least of a bound, from which the counter below it is subtracted."""
     loop, least = counting_loop(op.rhs), type_interval(op.result.type).low
-    distance = None if loop is None or loop.unsignedCmp else constant_difference(op.lhs, loop.upperBound)
+    if loop is None or loop.unsignedCmp:
+        return 2 * least
+    distance = constant_difference(op.lhs, loop.upperBound)
     if distance is None:
         return 2 * least
     distance -= (distance >= -least) * -2 * least

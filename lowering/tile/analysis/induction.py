@@ -37,7 +37,7 @@ def _added(value: ir.Value, argument: ir.Value, loop: ir.OpView) -> Number | Non
             return None
         is_sum = op.operation.name == "cuda_tile.addi"
         sides = [(op.lhs, op.rhs)] + [(op.rhs, op.lhs)] * is_sum
-        known = next(((rest, splat(added)) for rest, added in sides if splat(added) is not None), None)
+        known = next(((rest, number) for rest, added in sides if (number := splat(added)) is not None), None)
         if known is None:
             others = [added for rest, added in sides if rest == argument and not is_within(added, loop)]
             return others[0] if total == 0 and is_sum and others else None

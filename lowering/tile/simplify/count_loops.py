@@ -15,10 +15,11 @@ from dataclasses import dataclass
 
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import is_within, operations_in, operations_inside, operations_named
 from tilec.lowering.tile.analysis.bounds import Interval, bounds, exact_multiple, type_interval
-from tilec.lowering.tile.analysis.condition import integer
+from tilec.lowering.tile.analysis.condition import compare, integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, IndexArithmetic, Number
 from tilec.lowering.tile.analysis.induction import step_of, substitute, value_after
@@ -73,7 +74,34 @@ class _Counter:
     index: int | None
     lower: Number
     step: int
-    type: ir.Type
+    type: TileType
+
+
+@dataclass(frozen=True)
+class _Bound:
+    """The bound of a counter.
+
+    Attributes:
+        first: the bound.
+        passed: a number that the loop passes by less than another one, and whether it falls: where it wraps there, it
+            never reaches the number, and there is no bound.
+    """
+
+    first: Term
+    passed: tuple[ir.Value, int, bool] | None = None
+
+    def value(self, type: TileType, is_only: bool) -> ir.Value:
+        """The bound at the insertion point; the only bound of a loop may be any if the loop would not end."""
+        first = self.first.nearest(type)
+        if self.passed is None or is_only:
+            return first
+        number, growth, falls = self.passed
+        whole, none = type_interval(number.type), integer_splat(type, type_interval(type).high)
+        limit = whole.low + growth if falls else whole.high - growth
+        if not whole.low <= limit <= whole.high:
+            return none
+        reaches = compare("greater_than_or_equal" if falls else "less_than_or_equal", number, limit)
+        return first if isinstance(reaches, bool) else build("select", [reaches, first, none], [type]).result
 
 
 def _exit(loop: ir.OpView) -> _Exit | None:
@@ -134,17 +162,20 @@ def _replace(loop: ir.OpView, exit: _Exit, counter: _Counter) -> bool:
     of_counter = [chain(_varying(comparison, made)[0], made) is not None for comparison, _ in conditions]
     factors |= substitute(made)
     firsts = [
-        _first(comparison, made, result, own) for (comparison, result), own in zip(conditions, of_counter, strict=True)
+        _first(comparison, made, counter.step, result, own)
+        for (comparison, result), own in zip(conditions, of_counter, strict=True)
     ]
     if not all(firsts):
         made.operation.erase()
         upper.owner.erase()
         return False
-    terms = list(dict.fromkeys(firsts))
-    for term in terms:
-        hoist(term, made)
+    ends_of_counter = [each for each in firsts if each is not None]
+    for each in ends_of_counter:
+        hoist(each.first, made)
+        if each.passed is not None:
+            hoist(Term(bounds(each.passed[0]), each.passed[0]), made)
     with ir.InsertionPoint(made.operation), made.location:
-        bound, *others = (term.nearest(counter.type) for term in terms)
+        bound, *others = (each.value(counter.type, len(ends_of_counter) == 1) for each in ends_of_counter)
         for other in others:
             bound = integer("mini", bound, other, signedness="signed")
     upper.replace_all_uses_with(bound)
@@ -224,13 +255,13 @@ def _varying(comparison: ir.OpView, loop: ir.OpView) -> tuple[ir.Value, ir.Value
     return sides[::-1] if is_invariant(sides[0], loop) else sides
 
 
-def _first(comparison: ir.OpView, loop: ir.OpView, result: bool, is_of_counter: bool) -> Term | None:
-    """The bound of the counter, from which on a comparison has a result; None if the loop might pass over it.
+def _first(comparison: ir.OpView, loop: ir.OpView, step: int, result: bool, is_of_counter: bool) -> _Bound | None:
+    """The counter from which on a comparison has a result; None if the loop might pass over it.
 
     `is_of_counter`: whether the loop compares the counter itself, so that it does not end before the counter wraps.
     """
     if comparison.comparison_predicate in ("equal", "not_equal"):
-        ordered = _ordered(comparison, loop) if result == (comparison.comparison_predicate == "equal") else None
+        ordered = _ordered(comparison, loop, step) if result == (comparison.comparison_predicate == "equal") else None
         if ordered is None:
             return None
         comparison, result = ordered, True
@@ -239,23 +270,32 @@ def _first(comparison: ir.OpView, loop: ir.OpView, result: bool, is_of_counter: 
     links = chain(side, loop)
     if point is None or point.after != result or links is None or _at_lower_bound(links[::-1], loop) is None:
         return None
-    step, greatest = splat(loop.step), type_interval(loop.lowerBound.type).high
+    greatest = type_interval(loop.lowerBound.type).high
     growth, fits = _growth(links[::-1], step), point.first.interval.high + step - 1 <= greatest
-    if growth is not None and growth & (growth - 1) == 0:
-        # A number that wraps keeps its remainder by a power of two, and passes over the bound each time.
-        return point.first if is_of_counter or fits else None
-    return point.first if fits and (point.is_exact_after or growth is not None and _has_room(bound, growth)) else None
+    if fits and (point.is_exact_after or growth is not None and _has_room(bound, growth)):
+        return _Bound(point.first)
+    if growth is None or growth & (growth - 1) or not (is_of_counter or fits):
+        return None
+    # A number that wraps keeps its remainder by a power of two, and passes over the bound each time.
+    falls = sum(link.falls for _, link in links) % 2 == 1
+    return _Bound(point.first, None if growth == 1 and fits else (bound, growth, falls))
 
 
 def _at_lower_bound(links: list[tuple[ir.OpView, Step]], loop: ir.OpView) -> Interval | None:
     """The value that is compared in the first iteration; None if an operation may wrap there."""
-    known: Interval | None = bounds(loop.lowerBound)
-    for op, step in links:
-        known = step.result(known)
-        whole = type_interval(op.operation.results[0].type)
-        if known is None or known.low < whole.low or known.high > whole.high:
+    known = bounds(loop.lowerBound)
+    for op, link in links:
+        result = link.result(known)
+        if result is None or not _fits(result, op):
             return None
+        known = result
     return known
+
+
+def _fits(result: Interval, op: ir.OpView) -> bool:
+    """Whether an operation does not wrap, given its exact results."""
+    whole = type_interval(op.operation.results[0].type)
+    return whole.low <= result.low and result.high <= whole.high
 
 
 def _growth(links: list[tuple[ir.OpView, Step]], step: int) -> int | None:
@@ -263,10 +303,10 @@ def _growth(links: list[tuple[ir.OpView, Step]], step: int) -> int | None:
 
     Operations after a division, or an extension, must be exact for all values.
     """
-    growth, known = step, None
+    growth = step
+    known: Interval | None = None
     for op, link in links:
         name = op.operation.name.removeprefix("cuda_tile.")
-        whole = type_interval(op.operation.results[0].type)
         if known is None and name in _AFFINE:
             factor = _factor(op, name)
             if factor is None:
@@ -274,7 +314,7 @@ def _growth(links: list[tuple[ir.OpView, Step]], step: int) -> int | None:
             growth *= factor
             continue
         known = link.result(type_interval(op.operation.operands[0].type) if known is None else known)
-        if known is None or known.low < whole.low or known.high > whole.high:
+        if known is None or not _fits(known, op):
             return None
     return growth
 
@@ -293,16 +333,16 @@ def _has_room(bound: ir.Value, growth: int) -> bool:
     return whole.low <= known.low - growth and known.high + growth <= whole.high
 
 
-def _ordered(comparison: ir.OpView, loop: ir.OpView) -> ir.OpView | None:
+def _ordered(comparison: ir.OpView, loop: ir.OpView, step: int) -> ir.OpView | None:
     """A comparison of order for one of equality with a bound that the counter reaches in steps of 1; None otherwise."""
     side, bound = _varying(comparison, loop)
     links = chain(side, loop) if is_invariant(bound, loop) else None
     if links is None or any(op.operation.name.removeprefix("cuda_tile.") not in _AFFINE for op, _ in links):
         return None
     first = _at_lower_bound(links[::-1], loop)
-    if first is None or _growth(links[::-1], splat(loop.step)) != 1:
+    if first is None or _growth(links[::-1], step) != 1:
         return None
-    falls = sum(step.falls for _, step in links) % 2 == 1
+    falls = sum(link.falls for _, link in links) % 2 == 1
     limit = bounds(bound)
     if first.low < limit.high if falls else first.high > limit.low:
         return None
