@@ -3,6 +3,7 @@
     j = 0; while j * 64 < n { .. j += 1 }        becomes  for j = 0 .. ceil(n / 64) { .. }
     j = n; while j > 0 { j -= 1; .. }            becomes  for i = 0 .. n { j = n - i - 1; .. }
     for j = 0 .. n { .. first += 64 }            becomes  for j = 0 .. n { first = j * 64; .. }
+    for first = 0 .. n, 64 { j = first / 64 .. } becomes  for j = 0 .. ceil(n / 64) { first = j * 64; .. }
 
 Later passes split loops at masks by the counter of a `for`. A loop that never ends, because its counter wraps past the
 bound each time, may become one that ends.
@@ -17,7 +18,7 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.dialect.walk import is_within, operations_in, operations_inside, operations_named
+from tilec.dialect.walk import is_within, operations_in, operations_inside, operations_named, users_of
 from tilec.lowering.tile.analysis.bounds import Interval, bounds, exact_multiple, type_interval
 from tilec.lowering.tile.analysis.condition import compare, integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
@@ -166,8 +167,10 @@ def _replace(loop: ir.OpView, exit: _Exit, counter: _Counter) -> bool:
         for (comparison, result), own in zip(conditions, of_counter, strict=True)
     ]
     if not all(firsts):
+        constants = {made.step, upper} | ({made.lowerBound} if isinstance(counter.lower, int) else set())
         made.operation.erase()
-        upper.owner.erase()
+        for constant in constants:
+            constant.owner.erase()
         return False
     ends_of_counter = [each for each in firsts if each is not None]
     for each in ends_of_counter:
@@ -220,10 +223,10 @@ def _after(value: ir.Value, loop: ir.OpView, values: dict[ir.Value, ir.Value]) -
 
 
 def _count_by_one(loop: ir.OpView) -> bool:
-    """Changes the counter of a `for` that starts from a multiple of its step to the number of the step."""
+    """Counts the iterations of a `for` that starts from a multiple of its step, if the loop reads their number."""
     step, counter = splat(loop.step), loop.induction_variable
     first = None if loop.unsignedCmp or step is None or step < 2 else _quotient(loop.lowerBound, step)
-    if first is None:
+    if first is None or step is None or not _reads_number(loop, step):
         return False
     uses = [(use.owner.operation, use.operand_number) for use in counter.uses]
     arithmetic = IndexArithmetic(counter.type.element.width)
@@ -236,6 +239,15 @@ def _count_by_one(loop: ir.OpView) -> bool:
         for number, value in enumerate(bounds_and_step):
             loop.operation.operands[number] = arithmetic.made(value)
     return True
+
+
+def _reads_number(loop: ir.OpView, step: int) -> bool:
+    """Whether a loop divides its counter by a divisor of the step, or carries an integer that grows by less."""
+    users = [user for user in users_of(loop.induction_variable) if user.name == "cuda_tile.divi"]
+    divisors = [splat(user.operands[1]) for user in users]
+    growth = [step_of(loop, index) for index in range(len(loop.carried))]
+    is_divided = any(divisor and step % divisor == 0 for divisor in divisors)
+    return is_divided or any(isinstance(each, int) and each % step for each in growth)
 
 
 def _quotient(value: ir.Value, divisor: int) -> Number | None:

@@ -48,7 +48,6 @@ entry @k(%p: tile<ptr<f32>>, %q: tile<ptr<i32>>, %m: tile<i32>, %n: tile<i32>, %
 // CHECK: print_tko "down {{.*}}", %[[J]]
 // CHECK: print_tko "left
 // CHECK: %[[LEAST:.*]] = mini {{.*}} signed
-// CHECK: for %[[T:.*]] in (%cst_0_i32 to {{.*}}, step %cst_1_i32
-// CHECK: %[[F:.*]] = muli %[[T]], %cst_64_i32
+// CHECK: for %[[F:.*]] in (%cst_0_i32 to %[[LEAST]], step %cst_64_i32
 // CHECK: print_tko "up {{.*}}", %[[F]]
 // CHECK: loop iter_values
