@@ -9,6 +9,7 @@ from functools import partial
 from operator import attrgetter
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.divide.count_loops import count_loops
 from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_reductions import divide_reductions
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES, divide_stores
@@ -26,7 +27,6 @@ from tilec.lowering.tile.expand.widen_operands import widen_operands
 from tilec.lowering.tile.simplify.annotate_analysis import annotate_analysis
 from tilec.lowering.tile.simplify.assume_slices import assume_slices
 from tilec.lowering.tile.simplify.compare_positions import compare_positions
-from tilec.lowering.tile.simplify.count_loops import count_loops
 from tilec.lowering.tile.simplify.fuse_fma import fuse_fma
 from tilec.lowering.tile.simplify.hoist_invariants import hoist_invariants
 from tilec.lowering.tile.simplify.mark_inbounds import mark_inbounds
