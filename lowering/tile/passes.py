@@ -9,6 +9,7 @@ from functools import partial
 from operator import attrgetter
 
 from tilec.dialect.mlir import ir
+from tilec.lowering.tile.divide.count_loops import count_loops
 from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_reductions import divide_reductions
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES, divide_stores
@@ -120,6 +121,7 @@ PASSES: dict[str, TilePass] = {
     "insert-checks": TilePass(insert_checks),
     "fold-constants": TilePass(fold_constants, "evaluate", words="Folds operations on constants with exact results."),
     "simplify": TilePass(simplify, "evaluate"),
+    "count-loops": TilePass(count_loops, "evaluate"),
     "unroll-taps": TilePass(unroll_taps),
     "simplify-control": TilePass(simplify_control),
     "split-loops": TilePass(split_loops, "evaluate"),
@@ -153,7 +155,8 @@ PASSES: dict[str, TilePass] = {
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
 WITH_WHOLE_LOOPS = (
-    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "unroll-taps", "simplify-control",
+    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "count-loops", "unroll-taps",
+    "simplify-control",
 )  # fmt: skip
 WITH_PARTS_OF_LOOPS = ("split-loops", "unbatch-multiplies", "split-tiles")
 BEFORE_FACTS = (*WITH_WHOLE_LOOPS, *WITH_PARTS_OF_LOOPS)

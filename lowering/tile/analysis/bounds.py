@@ -10,10 +10,12 @@ from tilec.dialect.cuda_tile.element import ELEMENT_BITS
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tilex.im2col_type import Im2colViewType
+from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import Number
 from tilec.lowering.tile.analysis.index_space import image_extents, index_space, output_extents, packed_index_space
+from tilec.lowering.tile.analysis.sum_terms import constant_difference
 from tilec.lowering.tile.analysis.tensor_extent import tensor_extents, tensor_under, tile_steps
-from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer
+from tilec.lowering.tile.analysis.tile_operations import counting_loop, producer, without_assumptions
 from tilec.lowering.tile.analysis.value_analysis import analyze
 
 # Tile IR: each axis of the grid has at most 2^24 - 1 tile blocks.
@@ -64,6 +66,18 @@ def greatest(value: Number) -> int:
     return known.high if known.low >= 0 else (1 << value.type.element.width) - 1
 
 
+def exact_multiple(value: ir.Value) -> tuple[ir.Value, int] | None:
+    """The factors of a product with a number, which does not wrap; None for other values."""
+    product = producer(without_assumptions(value), "muli")
+    if product is None:
+        return None
+    for factor, known in ((product.lhs, splat(product.rhs)), (product.rhs, splat(product.lhs))):
+        if known is not None:
+            ends, whole = [end * known for end in bounds(factor)], type_interval(value.type)
+            return (factor, known) if whole.low <= min(ends) and max(ends) <= whole.high else None
+    return None
+
+
 def _bounds(value: ir.Value, of: Of) -> Interval:
     whole = type_interval(value.type)
     owner = value.owner
@@ -88,6 +102,9 @@ def _argument(value: ir.Value, whole: Interval, of: Of) -> Interval:
         return whole
     # Tile IR: the step is positive.
     low, high = of(loop.lowerBound).low, of(loop.upperBound).high - 1
+    step = splat(loop.step)
+    if step is not None and step > 0 and low == of(loop.lowerBound).high:
+        high -= (high - low) % step
     return Interval(low, max(low, high))
 
 
@@ -113,7 +130,21 @@ def _sum(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
 
 def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
     a, b = of(op.lhs), of(op.rhs)
-    return Interval(a.low - b.high, a.high - b.low)
+    return Interval(max(a.low - b.high, _least_left(op, of)), a.high - b.low)
+
+
+def _least_left(op: ir.OpView, of: Of) -> int:
+    """What is left at least of a bound, from which the counter below it is subtracted."""
+    loop, least = counting_loop(op.rhs), type_interval(op.result.type).low
+    if loop is None or loop.unsignedCmp:
+        return 2 * least
+    distance = constant_difference(op.lhs, loop.upperBound)
+    if distance is None:
+        return 2 * least
+    distance -= (distance >= -least) * -2 * least
+    # The upper bound is greater than the counter; with the distance it must not wrap.
+    lower, upper = of(loop.lowerBound).low, of(loop.upperBound).high
+    return distance + 1 if least <= lower + 1 + distance and upper + distance < -least else 2 * least
 
 
 def _product(op: ir.OpView, value: ir.Value, of: Of) -> Interval:

@@ -70,6 +70,13 @@ def widened(value: ir.Value, bits: int, signedness: str) -> ir.Value:
     return build("exti", [value], [type], {"signedness": signedness}).result
 
 
+def cast_signed(value: ir.Value, type: TileType) -> ir.Value:
+    """A signed integer scalar in another type, in which it fits."""
+    if width(value) > type.element.width:
+        return build("trunci", [value], [type]).result
+    return widened(value, type.element.width, "signed")
+
+
 def _booleans(like: ir.Value) -> TileType:
     return TileType.get(like.type.shape, ir.IntegerType.get_signless(1))
 

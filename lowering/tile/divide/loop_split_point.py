@@ -11,9 +11,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from tilec.dialect.build import build
+from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import is_within, owner_of, reached
 from tilec.lowering.tile.analysis.bounds import Interval, bounds, type_interval
+from tilec.lowering.tile.analysis.condition import cast_signed
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
 from tilec.lowering.tile.analysis.tile_operations import producer
@@ -59,6 +61,13 @@ class Term:
     def _is_narrow(self) -> bool:
         own = not isinstance(self.leaf, ir.Value) or self.leaf.type.element.width <= NARROW.width
         return own and all(each._is_narrow() for each in self.operands)
+
+    def nearest(self, type: TileType) -> ir.Value:
+        """The nearest integer of a type at the insertion point."""
+        number, whole = self.value(self.arithmetic), type_interval(type)
+        if self.interval.low < whole.low or self.interval.high > whole.high:
+            number = self.arithmetic.within(number, *whole)
+        return cast_signed(self.arithmetic.made(number), type)
 
     def value(self, arithmetic: IndexArithmetic) -> Number:
         """The term at the insertion point, in arithmetic in which it fits."""
@@ -142,7 +151,7 @@ class SplitPoint:
 
 
 @dataclass(frozen=True)
-class _Step:
+class Step:
     """A monotone operation of a chain.
 
     Attributes:
@@ -170,7 +179,7 @@ def split_point(comparison: ir.OpView, loop: ir.OpView) -> SplitPoint | None:
         predicate, sides = _FLIPPED[predicate], sides[::-1]
     if not is_invariant(sides[1], loop):
         return None
-    steps = _chain(sides[0], loop)
+    steps = chain(sides[0], loop)
     if steps is None:
         return None
     offset, after = _BOUNDS[predicate]
@@ -184,7 +193,7 @@ def split_point(comparison: ir.OpView, loop: ir.OpView) -> SplitPoint | None:
 
 def is_never_negative(value: ir.Value, loop: ir.OpView) -> bool:
     """Whether a value is not negative in any iteration, unless an operation wraps."""
-    steps = _chain(value, loop)
+    steps = chain(value, loop)
     known: Interval | None = None if steps is None else bounds(loop.induction_variable)
     for _, step in reversed(steps or ()):
         known = None if known is None else step.result(known)
@@ -210,9 +219,9 @@ def _is_movable(value: ir.Value) -> bool:
     return is_speculatable(owner.opview)
 
 
-def _chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, _Step]] | None:
+def chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, Step]] | None:
     """The operations from a value back to the counter; None if one is not known."""
-    steps = list[tuple[ir.OpView, _Step]]()
+    steps = list[tuple[ir.OpView, Step]]()
     while value != loop.induction_variable:
         owner = value.owner
         if isinstance(owner, ir.Block):
@@ -225,7 +234,7 @@ def _chain(value: ir.Value, loop: ir.OpView) -> list[tuple[ir.OpView, _Step]] | 
     return steps
 
 
-def _is_exact(steps: list[tuple[ir.OpView, _Step]], terms: list[Term], loop: ir.OpView) -> bool | None:
+def _is_exact(steps: list[tuple[ir.OpView, Step]], terms: list[Term], loop: ir.OpView) -> bool | None:
     """Whether no operation of a chain wraps; None if an operation may wrap before the split point.
 
     `terms` has the bound that the result of each step reaches at the split point. Before that point the result is less
@@ -254,7 +263,7 @@ def _is_exact(steps: list[tuple[ir.OpView, _Step]], terms: list[Term], loop: ir.
     return exact if exact or fits or all(step.expands for _, step in steps) else None
 
 
-def _step(op: ir.OpView, loop: ir.OpView) -> tuple[ir.Value, _Step] | None:
+def _step(op: ir.OpView, loop: ir.OpView) -> tuple[ir.Value, Step] | None:
     """The operand that depends on the counter, and the step from it to the result."""
     name = op.operation.name.removeprefix("cuda_tile.")
     if name in _IDENTITIES:
@@ -272,30 +281,30 @@ def _step(op: ir.OpView, loop: ir.OpView) -> tuple[ir.Value, _Step] | None:
     return None if step is None else (op.rhs, step)
 
 
-def _identity(op: ir.OpView, name: str) -> _Step:
+def _identity(op: ir.OpView, name: str) -> Step:
     unsigned = name == "exti" and op.signedness == "unsigned"
-    return _Step(lambda x: None if unsigned and x.low < 0 else x, lambda bound: bound, expands=True)
+    return Step(lambda x: None if unsigned and x.low < 0 else x, lambda bound: bound, expands=True)
 
 
-def _from(number: Term) -> _Step:
+def _from(number: Term) -> Step:
     """number - x >= bound, where x <= number - bound."""
-    return _Step(
+    return Step(
         lambda x: _corners("subi", number.interval, x),
         lambda bound: _term("addi", _term("subi", number, bound), _of(1)),
         falls=True,
     )
 
 
-def _by(op: ir.OpView, name: str, number: Term) -> _Step | None:
+def _by(op: ir.OpView, name: str, number: Term) -> Step | None:
     """The step of an operation with the counter on its left side, or on either side of a sum or a product."""
     known = number.interval
     match name:
         case "addi":
-            return _Step(
+            return Step(
                 lambda x: _corners("addi", x, known), lambda bound: _term("subi", bound, number), False, known.low >= 0
             )
         case "subi":
-            return _Step(
+            return Step(
                 lambda x: _corners("subi", x, known), lambda bound: _term("addi", bound, number), False, known.high <= 0
             )
         case "shli" | "shri":
@@ -308,25 +317,25 @@ def _by(op: ir.OpView, name: str, number: Term) -> _Step | None:
     return _divided(number, op.rounding, op) if known.low > 0 else None
 
 
-def _times(number: Term) -> _Step | None:
+def _times(number: Term) -> Step | None:
     """x * number >= bound, where x >= bound / number; for a negative number, where x <= -bound / -number."""
 
     def result(x: Interval) -> Interval:
         return _corners("muli", x, number.interval)
 
     if number.interval.low > 0:
-        return _Step(result, lambda bound: _term("quotient_up", bound, number), expands=True)
+        return Step(result, lambda bound: _term("quotient_up", bound, number), expands=True)
     if number.interval.high >= 0:
         return None
     positive = _term("subi", _of(0), number)
-    return _Step(
+    return Step(
         result,
         lambda bound: _term("addi", _term("quotient_down", _term("subi", _of(0), bound), positive), _of(1)),
         falls=True,
     )
 
 
-def _divided(number: Term, rounding: str, op: ir.OpView) -> _Step:
+def _divided(number: Term, rounding: str, op: ir.OpView) -> Step:
     """x / number >= bound, where x >= bound * number; rounded up, where x > (bound - 1) * number."""
     name = "quotient_up" if rounding == "positive_inf" else "quotient_down"
 
@@ -340,7 +349,7 @@ def _divided(number: Term, rounding: str, op: ir.OpView) -> _Step:
             return _term("muli", bound, number)
         return _term("addi", _term("muli", _term("subi", bound, _of(1)), number), _of(1))
 
-    return _Step(result, inverted)
+    return Step(result, inverted)
 
 
 def hoist(term: Term, loop: ir.OpView) -> None:

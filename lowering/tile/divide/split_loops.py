@@ -13,12 +13,11 @@ from collections.abc import Iterator
 from itertools import count
 
 from tilec.dialect.build import build
-from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ASSUMED_ITERATIONS
 from tilec.dialect.walk import operations_in, operations_inside, operations_named, reached, users_of
-from tilec.lowering.tile.analysis.bounds import bounds, type_interval
-from tilec.lowering.tile.analysis.condition import integer, widened
+from tilec.lowering.tile.analysis.bounds import bounds
+from tilec.lowering.tile.analysis.condition import cast_signed, integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
 from tilec.lowering.tile.analysis.replacing import replace
@@ -210,7 +209,7 @@ def _fix(comparison: ir.OpView, result: bool) -> None:
 def _ends(loop: ir.OpView, terms: list[Term], latest: bool) -> tuple[ir.Value, ir.Value]:
     """The upper bound of the first loop and the lower bound of the second: the `latest` or the earliest term."""
     type = loop.lowerBound.type
-    first, *others = (_number(term, type) for term in terms)
+    first, *others = (term.nearest(type) for term in terms)
     for other in others:
         first = integer("maxi" if latest else "mini", first, other, signedness="signed")
     end = integer("mini", loop.upperBound, first, signedness="signed")
@@ -220,19 +219,4 @@ def _ends(loop: ir.OpView, terms: list[Term], latest: bool) -> tuple[ir.Value, i
     count = WIDE.quotient_up(WIDE.at_least(0, WIDE.difference(WIDE.extended(end), lower)), step)
     start = WIDE.made(WIDE.sum([lower, WIDE.product([count, step])]))
     upper = WIDE.made(WIDE.extended(loop.upperBound))
-    return end, _cast(integer("mini", start, upper, signedness="signed"), type)
-
-
-def _number(term: Term, type: TileType) -> ir.Value:
-    """A term as an integer of a type: the nearest one."""
-    number, whole = term.value(term.arithmetic), type_interval(type)
-    if term.interval.low < whole.low or term.interval.high > whole.high:
-        number = term.arithmetic.within(number, *whole)
-    return _cast(term.arithmetic.made(number), type)
-
-
-def _cast(value: ir.Value, type: TileType) -> ir.Value:
-    """A signed integer in another type, in which it fits."""
-    if value.type.element.width > type.element.width:
-        return build("trunci", [value], [type]).result
-    return widened(value, type.element.width, "signed")
+    return end, cast_signed(integer("mini", start, upper, signedness="signed"), type)

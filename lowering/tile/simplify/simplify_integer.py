@@ -5,18 +5,17 @@ from __future__ import annotations
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.bounds import bounds, read_as
+from tilec.lowering.tile.analysis.bounds import bounds, exact_multiple, read_as
 from tilec.lowering.tile.analysis.condition import decided, width
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
-from tilec.lowering.tile.analysis.tile_operations import operand_behind, producer, without_assumptions
+from tilec.lowering.tile.analysis.sum_terms import constant_difference, only_term
+from tilec.lowering.tile.analysis.tile_operations import operand_behind, producer
 
 _SIGNED, _UNSIGNED = "signed", "unsigned"
 _WIDE = 64
 # By extension the numbers of 64 bits that numbers of 32 bits become.
 _NARROW = {_SIGNED: (-(1 << 31), (1 << 31) - 1), _UNSIGNED: (0, (1 << 32) - 1)}
-# The operations through which a difference follows its operands.
-_DEPTH = 6
 
 # Operands that violate an assumption (overflow<..>, a divisor of zero) make the result undefined: any value is right.
 
@@ -34,7 +33,7 @@ def _ones(value: ir.Value) -> int:
 def _sum(op: ir.OpView) -> ir.Value | None:
     if _number(op.rhs) == 0:
         return op.lhs
-    return op.rhs if _number(op.lhs) == 0 else None
+    return op.rhs if _number(op.lhs) == 0 else only_term(op.result)
 
 
 def _difference(op: ir.OpView) -> ir.Value | None:
@@ -42,32 +41,8 @@ def _difference(op: ir.OpView) -> ir.Value | None:
         return integer_splat(op.result.type, 0)
     if _number(op.rhs) == 0:
         return op.lhs
-    terms: dict[ir.Value, int] = {}
-    number = _add_terms(op.lhs, 1, terms, _DEPTH) + _add_terms(op.rhs, -1, terms, _DEPTH)
-    if any(factor & _ones(op.lhs) for factor in terms.values()):
-        return None
-    return integer_splat(op.result.type, number & _ones(op.lhs))
-
-
-def _add_terms(value: ir.Value, factor: int, terms: dict[ir.Value, int], depth: int) -> int:
-    """Adds `factor` times a value to a sum: its terms, by the values that are multiplied, and the constant returned.
-
-    Arithmetic wraps, which the sum modulo the range of the type does as well.
-    """
-    number = _number(value)
-    if number is not None:
-        return factor * number
-    value = without_assumptions(value)
-    if depth and (op := producer(value, "addi", "subi")) is not None:
-        sign = 1 if op.operation.name == "cuda_tile.addi" else -1
-        parts = (op.lhs, factor), (op.rhs, sign * factor)
-        return sum(_add_terms(part, scale, terms, depth - 1) for part, scale in parts)
-    if depth and (op := producer(value, "muli")) is not None:
-        for known, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-            if (number := _number(known)) is not None:
-                return _add_terms(other, factor * number, terms, depth - 1)
-    terms[value] = terms.get(value, 0) + factor
-    return 0
+    number = constant_difference(op.lhs, op.rhs)
+    return only_term(op.result) if number is None else integer_splat(op.result.type, number)
 
 
 def _product(op: ir.OpView) -> ir.Value | None:
@@ -77,6 +52,31 @@ def _product(op: ir.OpView) -> ir.Value | None:
         if _number(factor) == 0:
             return factor
     return None
+
+
+def _quotient(op: ir.OpView) -> ir.Value | None:
+    """The dividend if the divisor is 1, or a product with a smaller number."""
+    if _is_one(op, op.rhs):
+        return op.lhs
+    product = _multiple(op)
+    if product is None:
+        return None
+    factor, number = product
+    return build("muli", [factor, integer_splat(op.result.type, number)], [op.result.type]).result
+
+
+def _remainder(op: ir.OpView) -> ir.Value | None:
+    is_multiple = _is_one(op, op.rhs) or _multiple(op) is not None
+    return integer_splat(op.result.type, 0) if is_multiple else None
+
+
+def _multiple(op: ir.OpView) -> tuple[ir.Value, int] | None:
+    """A value and a number whose product is the quotient of a division without remainder; None for other divisions."""
+    product, divisor = exact_multiple(op.lhs), splat(op.rhs)
+    if product is None or divisor is None or divisor < 1 or product[1] < 0 or product[1] % divisor:
+        return None
+    factor, number = product
+    return None if op.signedness == "unsigned" and bounds(factor).low < 0 else (factor, number // divisor)
 
 
 def _is_one(op: ir.OpView, value: ir.Value) -> bool:
@@ -99,7 +99,9 @@ def _bitwise(op: ir.OpView) -> ir.Value | None:
 def _exclusive(op: ir.OpView) -> ir.Value | None:
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, 0)
-    return _sum(op)
+    if _number(op.rhs) == 0:
+        return op.lhs
+    return op.rhs if _number(op.lhs) == 0 else None
 
 
 def _extreme(op: ir.OpView) -> ir.Value | None:
@@ -197,8 +199,8 @@ RULES: dict[str, Rule] = {
     "addi": _sum,
     "subi": _difference,
     "muli": _product,
-    "divi": lambda op: op.lhs if _is_one(op, op.rhs) else None,
-    "remi": lambda op: integer_splat(op.result.type, 0) if _is_one(op, op.rhs) else None,
+    "divi": _quotient,
+    "remi": _remainder,
     **dict.fromkeys(("shli", "shri"), lambda op: op.lhs if 0 in (_number(op.lhs), _number(op.rhs)) else None),
     "andi": _bitwise,
     "ori": _bitwise,
