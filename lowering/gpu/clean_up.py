@@ -1,6 +1,6 @@
 """Upstream's clean-up of a module of tile_gpu: canonical form, without duplicates, with invariants hoisted.
 
-Tiles for which roles lack registers go back into loops (loops/sink_numbers.py).
+Tiles for which roles lack registers go back into loops (roles/sink_numbers.py).
 
 Upstream's patterns rebuild loops and branches with the location of the original, but without the attributes of other
 dialects, and merge only operations with equal attributes. So locations carry the ids during the clean-up.
@@ -14,7 +14,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import CONTROL_FLOW, ID, id_of, set_id
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
-from tilec.lowering.gpu.loops.sink_numbers import sink_numbers
+from tilec.lowering.gpu.roles.sink_numbers import sink_numbers
 from tilec.lowering.upstream_passes import run_upstream
 
 # Each region has one block: there is nothing to simplify but dead operations, which the patterns remove anyway.

@@ -11,7 +11,6 @@ from tilec.lowering.gpu.clean_up import clean_up
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass, in_order
 from tilec.lowering.gpu.memory.shared_plan import memory_plan
 from tilec.lowering.gpu.pass_records import RECORDS
-from tilec.lowering.gpu.roles.sink_numbers import sink_numbers
 from tilec.lowering.gpu.schedule.role_liveness import liveness
 from tilec.lowering.gpu.schedule.schedule_loops import HEURISTICS
 from tilec.lowering.target import Target, target_named
