@@ -86,7 +86,7 @@ def _refusal(target: Target, blocks: int, shared_bytes: int, tensor_columns: int
 
 def registers_refusal(needed: int, warps: int, blocks: int) -> str | None:
     """The reason for which blocks of these warps leave a thread fewer registers than needed; None if they do not."""
-    if registers_per_thread(warps, REGISTER_FILE // blocks) >= needed:
+    if registers_per_thread(warps * blocks) >= needed:
         return None
     return f"a role needs {needed} registers per thread, {blocks} blocks of {warps} warps leave fewer"
 
