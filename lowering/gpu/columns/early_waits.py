@@ -11,6 +11,7 @@ wait is not longer. If several blocks share an SM, the threads of another one us
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import interface_of
@@ -24,7 +25,7 @@ from tilec.lowering.gpu.ir.enclosing import is_repeated, operations_after
 from tilec.lowering.gpu.ir.operation_role import compute_role, set_compute_role
 from tilec.lowering.gpu.ir.slots import GET, users_of_slots
 from tilec.lowering.model.constants import Device
-from tilec.lowering.model.step import MUFU, latency_cycles, pipe_use, unit_cycles
+from tilec.lowering.model.step import MUFU, Multiply, latency_cycles, pipe_use, unit_cycles
 
 # Parts have whole periods of the pairs of columns that polynomials compute, so that these are the same elements.
 _COLUMNS = 2 * POLYNOMIAL_PARTS
@@ -91,16 +92,26 @@ def _computed_before(put: ir.Operation, conversion: ir.Operation) -> list[ir.Ope
 
 
 def _last_parts(function: ir.Operation, put: ir.Operation, device: Device) -> int:
-    """The parts after the wait, at most half of them; 0 if the multiply of the operand takes too long."""
+    """The parts after the wait, at most half of them; 0 if the multiply of the operand takes too long.
+
+    0 also where the multiplies of the loop take longer than the function: less than 3 % is saved there, and the search
+    for schedules then takes a fourth of the compile.
+    """
     users = dict.fromkeys(users_of_slots(put.operands[0], (GET,)))
     multiplies = [multiply for op in users if (multiply := multiply_of(op.opview)) is not None]
     if not multiplies:
         return 0
-    multiplied = sum(pipe_use(each, device).cycles for each in multiplies) + latency_cycles(multiplies[-1], device)
     computed = unit_cycles(work_of(function.opview, WARPS, device, VisitedTiles()), device)[MUFU]
+    if computed <= _multiplied((multiply_of(op.opview) for op in operations_in(put.block)), device):
+        return 0
+    multiplied = _multiplied(multiplies, device) + latency_cycles(multiplies[-1], device)
     parts = function.results[0].type.shape[1] // _COLUMNS
-    first = max(parts // 2, -(-parts * multiplied // computed)) if computed else parts
-    return max(0, parts - int(first))
+    return max(0, parts - int(max(parts // 2, -(-parts * multiplied // computed))))
+
+
+def _multiplied(multiplies: Iterable[Multiply | None], device: Device) -> float:
+    """The cycles of the tensor pipe for some multiplies."""
+    return sum(pipe_use(each, device).cycles for each in multiplies if each is not None)
 
 
 def _arithmetic_after(store: ir.Operation, values: set[ir.Value]) -> list[ir.Operation]:

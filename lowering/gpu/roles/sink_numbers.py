@@ -30,6 +30,8 @@ def sink_numbers(kernel: KernelOp) -> None:
     share = registers_per_thread(sum(roles.warps))
     for number, region in enumerate(roles.bodies.values()):
         body = region.blocks[0]
+        if not any(map(_has_inner_loops, operations_in(body))):
+            continue
         available = share if roles.registers is None else roles.registers[number]
         if tile_peak(body).needed > available:
             for op in reversed(operations_in(body)):
@@ -39,16 +41,18 @@ def sink_numbers(kernel: KernelOp) -> None:
 def _sink(op: ir.Operation) -> None:
     users = [user for result in op.results for user in users_of(result)]
     blocks = list(dict.fromkeys(user.block for user in users))
-    if len(blocks) != 1 or not _has_inner_loops(blocks[0], op.block) or not _is_numbers(op):
+    if len(blocks) != 1 or not _is_numbers(op):
+        return
+    loop = blocks[0].owner.operation
+    if loop.block != op.block or not _has_inner_loops(loop):
         return
     first = next(other for other in operations_in(blocks[0]) if other in users)
     op.move_before(first)
 
 
-def _has_inner_loops(block: ir.Block, outside: ir.Block) -> bool:
-    """Whether a block is the body of a loop in the block `outside`, and has loops itself."""
-    loop = block.owner.operation
-    return loop.name in _LOOPS and loop.block == outside and any(op.name in _LOOPS for op in operations_inside(loop))
+def _has_inner_loops(op: ir.Operation) -> bool:
+    """Whether an operation is a loop around other loops."""
+    return op.name in _LOOPS and any(inner.name in _LOOPS for inner in operations_inside(op))
 
 
 def _is_numbers(op: ir.Operation) -> bool:

@@ -36,14 +36,16 @@ from tilec.lowering.gpu.schedule.share_processor import share_processor
 _Number = TypeVar("_Number")
 
 
-def expand_schedules(kernel: KernelOp, context: Context) -> None:
+def expand_schedules(kernel: KernelOp, context: Context) -> bool:
     """Rewrites the loops of a kernel that have schedules, in place; checks those that no pass has proven to be legal.
+
+    Returns False if the kernel is as before.
 
     Raises:
         VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
     if context.holds(State.EXPANDED, kernel):
-        return
+        return False
     loops = scheduled_loops(kernel)
     for loop in loops:
         order = present_order(loop)
@@ -57,9 +59,9 @@ def expand_schedules(kernel: KernelOp, context: Context) -> None:
     # An inner loop is after those around it.
     for loop, waits in reversed(list(zip(loops, late, strict=True))):
         _expand(loop, waits)
-    if context.options.pipeline:
+    if loops:
         context.changed()
-        share_processor(kernel, context)
+    return context.options.pipeline and share_processor(kernel, context) or bool(loops)
 
 
 def _expand(loop: ir.Operation, waits: LateWaits | None) -> None:

@@ -33,21 +33,22 @@ from tilec.lowering.target import share_of_block
 _LEAST_GAIN = 0.05
 
 
-def share_processor(kernel: KernelOp, context: Context) -> None:
-    """Takes slots from the rings of a tile_gpu.kernel with roles, whose loops are expanded, in place."""
+def share_processor(kernel: KernelOp, context: Context) -> bool:
+    """Takes slots from the rings of a kernel with roles, whose loops are expanded; returns False if it is as before."""
     if kernel.roles is None or kernel.cluster_ctas > 1 or blocks_of_hint(kernel) > 1:
-        return
-    # A persistent kernel has as many blocks as the user starts; with budgets, one block has all registers.
-    is_persistent = bool(operations_named(kernel, (NumProgramsOp.OPERATION_NAME,)))
-    if is_persistent or kernel.roles.registers is not None or not _waits(kernel, context):
-        return
+        return False
+    # With budgets, one block has all registers; a persistent kernel has as many blocks as the user starts.
+    if kernel.roles.registers is not None or not _waits(kernel, context):
+        return False
+    if operations_named(kernel, (NumProgramsOp.OPERATION_NAME,)):
+        return False
     target, plan, device = context.target, context.plan(kernel), device_of(context.target.name)
     needed = plan.bytes_with(scratch_bytes(kernel))
     rings = [op for op in rings_of(kernel, TMA, COPIES) if op.stages > 1]
     spare = sum((op.stages - 1) * plan.channels[op.channel].slot_bytes for op in rings)
     present, most = (blocks_together(kernel, target, size, plan.tensor_columns) for size in (needed, needed - spare))
     if present == most:
-        return
+        return False
 
     def cycles(blocks: int) -> float:
         return cycles_of_loops(loops_of(kernel, device, counts_outside=False)[0], device, blocks)
@@ -64,9 +65,11 @@ def share_processor(kernel: KernelOp, context: Context) -> None:
         if found < limit and is_live(kernel):
             best, limit, chosen = slots, found * (1 - _LEAST_GAIN), blocks
     _set_slots(rings, best)
-    if chosen is not None:
-        number = ir.IntegerType.get_signless(32, kernel.operation.context)
-        kernel.operation.attributes[OCCUPANCY] = ir.IntegerAttr.get(number, chosen)
+    if chosen is None:
+        return False
+    number = ir.IntegerType.get_signless(32, kernel.operation.context)
+    kernel.operation.attributes[OCCUPANCY] = ir.IntegerAttr.get(number, chosen)
+    return True
 
 
 def _waits(kernel: KernelOp, context: Context) -> bool:

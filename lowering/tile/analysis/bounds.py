@@ -102,8 +102,7 @@ def _argument(value: ir.Value, whole: Interval, of: Of) -> Interval:
         return whole
     # Tile IR: the step is positive.
     low, high = of(loop.lowerBound).low, of(loop.upperBound).high - 1
-    step = splat(loop.step)
-    if step is not None and step > 0 and low == of(loop.lowerBound).high:
+    if low == of(loop.lowerBound).high and (step := splat(loop.step)) is not None and step > 1:
         high -= (high - low) % step
     return Interval(low, max(low, high))
 

@@ -30,19 +30,20 @@ class _Sum:
 
     def add(self, value: ir.Value, factor: int, depth: int = _DEPTH) -> None:
         """Adds `factor` times a value, or times its terms."""
-        number, plain = splat(value), without_assumptions(value)
+        number = splat(value)
         if number is not None:
             self.constant += factor * number
             return
-        if depth and (op := producer(plain, "addi", "subi")) is not None:
+        plain = without_assumptions(value)
+        op = producer(plain, "addi", "subi", "muli") if depth else None
+        if op is not None and op.operation.name != "cuda_tile.muli":
             self.add(op.lhs, factor, depth - 1)
             self.add(op.rhs, factor if op.operation.name == "cuda_tile.addi" else -factor, depth - 1)
             return
-        if depth and (op := producer(plain, "muli")) is not None:
-            for known, other in ((op.rhs, op.lhs), (op.lhs, op.rhs)):
-                if (number := splat(known)) is not None:
-                    self.add(other, factor * number, depth - 1)
-                    return
+        for known, other in () if op is None else ((op.rhs, op.lhs), (op.lhs, op.rhs)):
+            if (number := splat(known)) is not None:
+                self.add(other, factor * number, depth - 1)
+                return
         self.factors[plain] = self.factors.get(plain, 0) + factor
         self.terms[plain] = value
 

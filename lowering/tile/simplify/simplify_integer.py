@@ -33,7 +33,10 @@ def _ones(value: ir.Value) -> int:
 def _sum(op: ir.OpView) -> ir.Value | None:
     if _number(op.rhs) == 0:
         return op.lhs
-    return op.rhs if _number(op.lhs) == 0 else only_term(op.result)
+    if _number(op.lhs) == 0:
+        return op.rhs
+    is_sum_of_sums = any(producer(operand, "addi", "subi") for operand in (op.lhs, op.rhs))
+    return only_term(op.result) if is_sum_of_sums else None
 
 
 def _difference(op: ir.OpView) -> ir.Value | None:
@@ -72,7 +75,8 @@ def _remainder(op: ir.OpView) -> ir.Value | None:
 
 def _multiple(op: ir.OpView) -> tuple[ir.Value, int] | None:
     """A value and a number whose product is the quotient of a division without remainder; None for other divisions."""
-    product, divisor = exact_multiple(op.lhs), splat(op.rhs)
+    product = exact_multiple(op.lhs)
+    divisor = None if product is None else splat(op.rhs)
     if product is None or divisor is None or divisor < 1 or product[1] < 0 or product[1] % divisor:
         return None
     factor, number = product

@@ -5,6 +5,8 @@
 // applied to their parts.
 
 !a = buffer<128x128xf16, shared, contiguous=1 swizzle=128B>
+!l = buffer<128x64xf16, shared, contiguous=1 swizzle=128B>
+!k = buffer<64x128xf16, shared, contiguous=1 swizzle=128B>
 !n = buffer<128x32xf16, shared, contiguous=1 swizzle=64B>
 !d = buffer<128x128xf32, tensor, lanes=128>
 !e = buffer<128x32xf32, tensor, lanes=128>
@@ -23,7 +25,9 @@ tile_gpu.kernel @k(%base: i64, %rows: i32, %n: i32) target "sm_100a" warps 4 {
   %no = arith.constant false
   %map = tile_gpu.make_tensor_map "f16" %base[%rows, %rows] strides [%rows] box [64, 128] swizzle 128B fill zero
   %small = tile_gpu.make_tensor_map "f16" %base[%rows, %rows] strides [%rows] box [32, 128] swizzle 64B fill zero
+  %half = tile_gpu.make_tensor_map "f16" %base[%rows, %rows] strides [%rows] box [64, 64] swizzle 128B fill zero
   %q = tile_gpu.load_tile %map[%zero, %zero] : !a
+  %l = tile_gpu.load_tile %map[%zero, %zero] : !l
 
   // CHECK: scf.for
   // CHECK: [[X:%.*]] = tile_gpu.load_tensor_memory
@@ -68,9 +72,10 @@ tile_gpu.kernel @k(%base: i64, %rows: i32, %n: i32) target "sm_100a" warps 4 {
   // CHECK: arith.select {{.*}} -> !tile_128x32xf32
   // CHECK: tile_gpu.store_tensor_memory {{.*}}, [[P]] from 0 pending
   scf.for %i = %zero to %n step %one : i32 {
-    %k = tile_gpu.load_tile %map[%zero, %i] : !a
+    %k = tile_gpu.load_tile %half[%zero, %i] : !k
+    %v = tile_gpu.load_tile %map[%zero, %i] : !a
     %u = tile_gpu.undefined : !d
-    %s = tile_gpu.multiply f16 %q, %k, %u accumulate %no : !a, !a -> !d
+    %s = tile_gpu.multiply f16 %l, %k, %u accumulate %no : !l, !k -> !d
     %r = tile_gpu.read %s : !d -> !w
     %e = tile_gpu.math "exp2.approx.ftz" %r : !w -> !w
     %none = arith.constant dense<0.0> : !w
@@ -79,7 +84,7 @@ tile_gpu.kernel @k(%base: i64, %rows: i32, %n: i32) target "sm_100a" warps 4 {
     %t = arith.truncf %g : !w to !h
     %p = tile_gpu.place %t : !h -> !p
     %f = tile_gpu.undefined : !d
-    %o = tile_gpu.multiply f16 %p, %k, %f accumulate %no : !p, !a -> !d
+    %o = tile_gpu.multiply f16 %p, %v, %f accumulate %no : !p, !a -> !d
     %out = tile_gpu.read %o : !d -> !w
     tile_gpu.print "%f", %out : !w
   }

@@ -1,6 +1,6 @@
 // RUN: tilec opt %s --passes make-channels,divide-columns,order-steps --target sm_100a
-// The wait stays after all columns where threads compute no function of MUFU, where the multiply of 256 columns takes longer than
-// the exponentials before the wait, and outside of loops.
+// The wait stays after all columns where threads compute no function of MUFU, where the multiplies of the loop take longer than
+// the exponentials, and outside of loops.
 
 !a = buffer<128x128xf16, shared, contiguous=1 swizzle=128B>
 !b = buffer<128x256xf16, shared, contiguous=1 swizzle=128B>
