@@ -25,7 +25,7 @@ from tilec.lowering.gpu.loops.loop_parts import divided_loops, has_choices
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu.schedule.legal_schedules import is_live
-from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint
+from tilec.lowering.kernel_hints import OCCUPANCY, kernel_hint
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.target import share_of_block
 
@@ -35,7 +35,7 @@ _LEAST_GAIN = 0.05
 
 def share_processor(kernel: KernelOp, context: Context) -> bool:
     """Takes slots from the rings of a kernel with roles, whose loops are expanded; returns False if it is as before."""
-    if kernel.roles is None or kernel.cluster_ctas > 1 or blocks_of_hint(kernel) > 1:
+    if kernel.roles is None or kernel.cluster_ctas > 1 or kernel_hint(kernel, OCCUPANCY) is not None:
         return False
     # With budgets, one block has all registers; a persistent kernel has as many blocks as the user starts.
     if kernel.roles.registers is not None or not _waits(kernel, context):

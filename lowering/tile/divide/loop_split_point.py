@@ -14,7 +14,7 @@ from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import is_within, owner_of, reached
-from tilec.lowering.tile.analysis.bounds import Interval, bounds, type_interval
+from tilec.lowering.tile.analysis.bounds import Interval, bounds, exact_multiple, type_interval
 from tilec.lowering.tile.analysis.condition import cast_signed
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import NARROW, WIDE, IndexArithmetic, Number
@@ -39,7 +39,7 @@ _BOUNDS = {
 _IDENTITIES = ("exti", "trunci", "assume")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Term:
     """An exact integer before the loop: a number or a value, or an operation on two terms if it has a name."""
 
@@ -47,6 +47,19 @@ class Term:
     leaf: Number | None
     name: str = ""
     operands: tuple[Term, ...] = ()
+
+    def __eq__(self, other: object) -> bool:
+        """Whether both are one number or value, or one operation on equal terms.
+
+        Values of MLIR cannot be compared with what is no value.
+        """
+        if not isinstance(other, Term) or isinstance(self.leaf, ir.Value) is not isinstance(other.leaf, ir.Value):
+            return False
+        is_alike = self.leaf == other.leaf and (self.name, self.interval) == (other.name, other.interval)
+        return is_alike and self.operands == other.operands
+
+    def __hash__(self) -> int:
+        return hash((self.interval, self.name, self.operands))
 
     def fits(self, whole: Interval) -> bool:
         """Whether the term, and each that it is computed from, is in a range."""
@@ -108,6 +121,9 @@ def _of(number: Number) -> Term:
     known = Interval(number, number) if isinstance(number, int) else bounds(number)
     if known.low == known.high:
         return Term(known, known.low)
+    product = None if isinstance(number, int) else exact_multiple(number)
+    if product is not None:
+        return Term(known, None, "muli", (_of(product[0]), _of(product[1])))
     quotient = producer(number, "divi")
     if quotient is None or quotient.signedness != "signed" or bounds(quotient.rhs).low <= 0:
         return Term(known, number)
@@ -133,6 +149,9 @@ def _term(name: str, lhs: Term, rhs: Term) -> Term:
         return _term("addi", _term("quotient_down", _term("subi", lhs, _of(1)), rhs), _of(1))
     if name in ("muli", "quotient_down") and rhs.leaf == 1:
         return lhs
+    factor = lhs.operands[1].leaf if lhs.name == "muli" else None
+    if name.startswith("quotient") and isinstance(factor, int) and isinstance(rhs.leaf, int) and factor % rhs.leaf == 0:
+        return _term("muli", lhs.operands[0], _of(factor // rhs.leaf))
     return Term(interval, None, name, (lhs, rhs))
 
 

@@ -14,8 +14,8 @@ import tilec as ct
 from tilec.runtime.cubin.cubin import assemble
 
 D = 128
-# The target, the tile of queries and keys, and the hints: blocks of 64 rows, and those of one plan for one block.
-CASES = [("sm_90a", 64, 64, {}), ("sm_100a", 128, 32, {"occupancy": 1})]
+# The target, the tile of queries and keys, and the hints.
+CASES = [("sm_90a", 64, 64, {})]
 
 
 @ct.kernel
@@ -46,6 +46,11 @@ def test_rings_leave_memory_for_a_second_block(target, rows, keys, hints):
     # Loads are an iteration ahead.
     assert not re.search(r"stages 1 producer tma .* reuse ring", made.gpu)
     assert assemble(made.ptx, target).spill_bytes == 0
+
+
+@pytest.mark.parametrize(("target", "rows", "keys"), [("sm_90a", 64, 64), ("sm_100a", 128, 32)])
+def test_hint_for_one_block_is_followed(target, rows, keys):
+    assert "tilec.occupancy = 1" in compiled(target, rows, keys, occupancy=1).gpu
 
 
 def test_one_block_keeps_its_slots_where_it_does_not_wait():
