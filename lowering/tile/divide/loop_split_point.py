@@ -51,7 +51,7 @@ class Term:
     def __eq__(self, other: object) -> bool:
         """Whether both are one number or value, or one operation on equal terms.
 
-        Values of MLIR cannot be compared with what is no value.
+        Values of MLIR can only be compared with values.
         """
         if not isinstance(other, Term) or isinstance(self.leaf, ir.Value) is not isinstance(other.leaf, ir.Value):
             return False
