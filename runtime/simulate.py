@@ -73,8 +73,8 @@ def simulate(
 
     Among them are `instructions` of warps, `tensor_core_multiply_adds`, bytes that threads move (`bytes.global_read`,
     `bytes.shared_written`, ..), and bytes of bulk copies and TMA: `bulk_load_bytes` arrive in shared memory, in that of
-    each block of a multicast; `bulk_load_l2_bytes` come from global memory, once for a multicast and without what fills
-    elements outside of an array; `bulk_store_bytes` leave shared memory.
+    each block of a multicast; `bulk_load_l2_bytes` come from global memory, once for a multicast and without the fill
+    of elements outside of an array; `bulk_store_bytes` leave shared memory.
 
     Raises InputError for arguments that do not match the signature, SimulationError for an error of the kernel.
     """

@@ -27,7 +27,7 @@ from tilec.lowering.matrix_unit import WARPS_OF_A_GROUP
 
 # The multiplies of matrix units.
 UNIT_MULTIPLIES = tuple(name for name in MULTIPLIES if name != DotOp.OPERATION_NAME)
-# What a loop of one multiply has besides scalars.
+# The operations of a loop of one multiply, without its scalars.
 _OF_ONE_MULTIPLY = (
     *UNIT_MULTIPLIES,
     *(*STEPS, TmaLoadOp.OPERATION_NAME),
@@ -130,7 +130,7 @@ def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Val
 
 
 def has_choices(parts: Sequence[LoopPart]) -> bool:
-    """Whether a loop multiplies, and does more than one multiply of what TMA loads: of that `pipeline` has the slots.
+    """Whether a loop multiplies, and does more than one multiply of tiles that TMA loads: for that, `pipeline` knows the slots.
 
     Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
     """

@@ -3,7 +3,8 @@
 before:   for i < n { a = f(i) {schedule 1, 1};  g(i, a) {schedule 0, 0} }
 after:    if 0 < n { a = f(0);  for i < n - 1 carrying a { g(i, a);  a = f(i + 1) };  g(n - 1, a) }
 
-Without it loops are in the order of the program, whatever their schedules are.
+Then rings may give up slots for another block of the SM (share_processor.py). Kernels without schedules keep the slots
+of `pipeline`. Without the pass loops are in the order of the program, whatever their schedules are.
 """
 
 from __future__ import annotations

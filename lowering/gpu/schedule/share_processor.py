@@ -73,7 +73,7 @@ def share_processor(kernel: KernelOp, context: Context) -> bool:
 
 
 def _waits(kernel: KernelOp, context: Context) -> bool:
-    """Whether a loop does more than one multiply of loaded tiles, which waits for loads alone."""
+    """Whether a loop may wait for its own threads: it does more than one multiply of tiles that TMA loads."""
     return any(map(has_choices, context.once(divided_loops, lambda: divided_loops(kernel))))
 
 

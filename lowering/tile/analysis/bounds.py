@@ -133,7 +133,7 @@ def _difference(op: ir.OpView, _: ir.Value, of: Of) -> Interval:
 
 
 def _least_left(op: ir.OpView, of: Of) -> int:
-    """What is left at least of a bound, from which the counter below it is subtracted."""
+    """The least difference of a bound and the counter below it."""
     loop, least = counting_loop(op.rhs), type_interval(op.result.type).low
     if loop is None or loop.unsignedCmp:
         return 2 * least

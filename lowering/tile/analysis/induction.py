@@ -49,7 +49,7 @@ def _added(value: ir.Value, argument: ir.Value, loop: ir.OpView) -> Number | Non
 def substitute(loop: ir.OpView) -> dict[int, Number]:
     """Replaces integers that a `for` carries by functions of its counter, in its body.
 
-    Returns what each grows by if the counter grows by one, by its number.
+    Returns the growth of each while the counter grows by one, by its number.
     """
     counter, found = loop.induction_variable, dict[int, Number]()
     if loop.unsignedCmp or not is_integer(counter) or (splat(loop.step) != 1 and width(counter) == WIDE.width):
@@ -69,13 +69,18 @@ def value_after(loop: ir.OpView, index: int, factor: Number) -> ir.Value:
     if splat(loop.step) == 1:
         counter = integer("maxi", loop.lowerBound, loop.upperBound, signedness="signed")
         return _at(counter, loop, index, factor)
-    lower, upper, step = map(WIDE.extended, (loop.lowerBound, loop.upperBound, loop.step))
-    count = WIDE.quotient_up(WIDE.at_least(0, WIDE.difference(upper, lower)), step)
-    return _at(WIDE.made(WIDE.sum([lower, WIDE.product([count, step])])), loop, index, factor)
+    return _at(counter_from(loop, loop.upperBound), loop, index, factor)
+
+
+def counter_from(loop: ir.OpView, bound: ir.Value) -> ir.Value:
+    """The first counter of a `for` that is at least a bound, of 64 bits, at the insertion point."""
+    lower, step = WIDE.extended(loop.lowerBound), WIDE.extended(loop.step)
+    count = WIDE.quotient_up(WIDE.at_least(0, WIDE.difference(WIDE.extended(bound), lower)), step)
+    return WIDE.made(WIDE.sum([lower, WIDE.product([count, step])]))
 
 
 def _per_count(step: Number, loop: ir.OpView) -> Number | None:
-    """What a carried integer grows by if the counter grows by one; None if that is not an integer."""
+    """The growth of a carried integer while the counter grows by one; None if it is not an integer."""
     of_counter = splat(loop.step)
     if of_counter == 1:
         return step

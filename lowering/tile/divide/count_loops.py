@@ -84,8 +84,8 @@ class _Bound:
 
     Attributes:
         first: the bound.
-        passed: a number that the loop passes by less than another one, and whether it falls: where it wraps there, it
-            never reaches the number, and there is no bound.
+        passed: a number, by how much less than another one the loop passes it, and whether it falls: where it wraps
+            there, it never reaches the number, and the loop has no bound.
     """
 
     first: Term
@@ -311,7 +311,7 @@ def _fits(result: Interval, op: ir.OpView) -> bool:
 
 
 def _growth(links: list[tuple[ir.OpView, Step]], step: int) -> int | None:
-    """What the compared value grows or falls by in each iteration before it is divided; None if that is not known.
+    """The growth or the fall of the compared value per iteration, before it is divided; None if it is not known.
 
     Operations after a division, or an extension, must be exact for all values.
     """
@@ -332,7 +332,7 @@ def _growth(links: list[tuple[ir.OpView, Step]], step: int) -> int | None:
 
 
 def _factor(op: ir.OpView, name: str) -> int | None:
-    """What an operation that wraps multiplies differences by, without its sign."""
+    """The factor of differences by an operation that wraps, without its sign; None if it is not known."""
     if name not in ("muli", "shli"):
         return 1
     known = splat(op.rhs) if name == "shli" or splat(op.rhs) is not None else splat(op.lhs)

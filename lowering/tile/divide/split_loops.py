@@ -20,6 +20,7 @@ from tilec.lowering.tile.analysis.bounds import bounds
 from tilec.lowering.tile.analysis.condition import cast_signed, integer
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.index_arithmetic import WIDE, broadcast
+from tilec.lowering.tile.analysis.induction import counter_from
 from tilec.lowering.tile.analysis.replacing import replace
 from tilec.lowering.tile.analysis.tile_operations import FOR, IF, LOOPS, MULTIPLIES, YIELD, is_tile, producer, yields
 from tilec.lowering.tile.divide.loop_split_point import SplitPoint, Term, hoist, split_point
@@ -215,8 +216,6 @@ def _ends(loop: ir.OpView, terms: list[Term], latest: bool) -> tuple[ir.Value, i
     end = integer("mini", loop.upperBound, first, signedness="signed")
     if splat(loop.step) == 1:
         return end, integer("maxi", loop.lowerBound, first, signedness="signed")
-    lower, step = WIDE.extended(loop.lowerBound), WIDE.extended(loop.step)
-    count = WIDE.quotient_up(WIDE.at_least(0, WIDE.difference(WIDE.extended(end), lower)), step)
-    start = WIDE.made(WIDE.sum([lower, WIDE.product([count, step])]))
+    start = counter_from(loop, end)
     upper = WIDE.made(WIDE.extended(loop.upperBound))
     return end, cast_signed(integer("mini", start, upper, signedness="signed"), type)

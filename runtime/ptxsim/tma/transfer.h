@@ -38,7 +38,7 @@ struct Destination {
 
 /// Submits a load from global memory, which reports the bytes of global memory to the mbarrier at `mbarrier_offset` of
 /// each destination. Counts the bytes that each destination gets (bulk_load_bytes), and once for all destinations those
-/// that come from global memory through L2, without what fills elements outside a tensor (bulk_load_l2_bytes).
+/// that come from global memory through L2, without the fill of elements outside a tensor (bulk_load_l2_bytes).
 void submit_load(Warp &warp, uint32_t lane, const Transfer &transfer, const std::vector<Destination> &destinations,
                  uint32_t mbarrier_offset);
 

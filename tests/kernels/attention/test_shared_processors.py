@@ -14,8 +14,8 @@ import tilec as ct
 from tilec.runtime.cubin.cubin import assemble
 
 D = 128
-# The target, the tile of queries and keys, and the hints.
-CASES = [("sm_90a", 64, 64, {})]
+# The queries and the keys of a tile.
+ROWS = KEYS = 64
 
 
 @ct.kernel
@@ -36,19 +36,18 @@ def compiled(target: str, rows: int, keys: int, **hints: int) -> ct.Compiled:
     return ct.compile(attention, target=target, signature=f"{arrays}, TM={rows}, TN={keys}", hints=hints, stop="ptx")
 
 
-@pytest.mark.parametrize(("target", "rows", "keys", "hints"), CASES)
-def test_rings_leave_memory_for_a_second_block(target, rows, keys, hints):
-    made = compiled(target, rows, keys, **hints)
+def test_rings_leave_memory_for_a_second_block():
+    made = compiled("sm_90a", ROWS, KEYS)
     assert "tilec.occupancy = 2" in made.gpu
     # ptxas has the registers of half of an SM.
     assert ".minnctapersm 2\n" in made.ptx
     assert 2 * (made.metadata.shared_bytes + 1024) <= 228 * 1024
     # Loads are an iteration ahead.
     assert not re.search(r"stages 1 producer tma .* reuse ring", made.gpu)
-    assert assemble(made.ptx, target).spill_bytes == 0
+    assert assemble(made.ptx, "sm_90a").spill_bytes == 0
 
 
-@pytest.mark.parametrize(("target", "rows", "keys"), [("sm_90a", 64, 64), ("sm_100a", 128, 32)])
+@pytest.mark.parametrize(("target", "rows", "keys"), [("sm_90a", ROWS, KEYS), ("sm_100a", 128, 32)])
 def test_hint_for_one_block_is_followed(target, rows, keys):
     assert "tilec.occupancy = 1" in compiled(target, rows, keys, occupancy=1).gpu
 
@@ -59,10 +58,9 @@ def test_one_block_keeps_its_slots_where_it_does_not_wait():
     assert "tilec.occupancy" not in made.gpu and "stages 3 producer tma" in made.gpu
 
 
-@pytest.mark.parametrize(("target", "rows", "keys", "hints"), CASES)
-def test_results_of_rings_with_fewer_slots(target, rows, keys, hints, random):
+def test_results_of_rings_with_fewer_slots(random):
     """Scores are 0 or -1024, so that a weight is 1 or 0; the values are integers, and the slots are used five times."""
-    queries, length = 2 * rows, 10 * keys
+    queries, length = 2 * ROWS, 10 * KEYS
     q, k = np.zeros((queries, D), np.float16), -1024 * random.integers(0, 2, (length, D)).astype(np.float16)
     q[np.arange(queries), np.arange(queries) % D] = 1
     v = random.integers(-8, 9, (length, D)).astype(np.float16)
@@ -70,6 +68,6 @@ def test_results_of_rings_with_fewer_slots(target, rows, keys, hints, random):
     weights = np.exp2(scores - scores.max(axis=1, keepdims=True))
     sums = (weights @ v.astype(np.float64)).astype(np.float32)
     expected = (sums / weights.sum(axis=1, keepdims=True).astype(np.float32)).astype(np.float16)
-    arguments = [q, k, v, np.zeros((queries, D), np.float16), rows, keys]
-    for (found,) in run_everywhere(attention, (2,), arguments, [3], target=target, hints=hints):
+    arguments = [q, k, v, np.zeros((queries, D), np.float16), ROWS, KEYS]
+    for (found,) in run_everywhere(attention, (2,), arguments, [3], target="sm_90a", hints={}):
         np.testing.assert_array_equal(found, expected)

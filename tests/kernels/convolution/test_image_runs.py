@@ -256,9 +256,6 @@ def test_run_without_multiplies(target: str) -> None:
         np.testing.assert_array_equal(result, exact)
 
 
-LARGE = "X: f16[2,56,56,64], F: f16[3,3,64,64], Y: f16[2,56,56,64], mode={mode}"
-
-
 @ct.kernel
 def of_layer(X, F, Y, mode: ct.Constant[str]):
     images = ct.im2col_view(X, window=(3, 3), padding=1, tile=(128, 64), mode=mode)
@@ -297,7 +294,7 @@ def images_of(width: int) -> int:
 def test_run_loads_each_pixel_once(target: str, width: int, hints: dict[str, Any]) -> None:
     """A window of 3 x 3 with stride 1 reads the pixels of each of its rows once, and at most a tenth more.
 
-    That is a third of the bytes of im2col, and at most a tenth more, unless much of what im2col copies is padding,
+    That is a third of the bytes of im2col, and at most a tenth more, unless many of the pixels of im2col are padding,
     which is not read: of seven pixels of a row its taps read 6, 7 and 6.
     """
     images = images_of(width)
