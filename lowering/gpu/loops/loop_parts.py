@@ -130,9 +130,10 @@ def _count_steps(op: ir.Operation, factor: int, found: Counter[tuple[str, ir.Val
 
 
 def has_choices(parts: Sequence[LoopPart]) -> bool:
-    """Whether a loop multiplies, and does more than one multiply of tiles that TMA loads: for that, `pipeline` knows the slots.
+    """Whether a loop multiplies, and does more than one multiply of tiles that TMA loads.
 
-    Loops without multiplies wait for memory, and several blocks of an SM do so at the same time.
+    `pipeline` knows the slots for one such multiply. Loops without multiplies wait for memory, and several blocks of an
+    SM do so at the same time.
     """
     loops = {part.loop.operation: part.loop for part in parts}
     operations = [op for loop in loops.values() for op in operations_inside(loop)]
