@@ -162,7 +162,8 @@ def _dimensions(form: ir.Value) -> tuple[int, int] | None:
 def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:
     """Whether the port of shared memory takes longer than the tensor pipe for the multiplies of a loop.
 
-    And than an exponential of each element of the products that threads read.
+    And than an exponential of each element of the products that threads read. Tiles that the loop loads for threads,
+    such as a bias, cross the port twice.
     """
     device, pipe, port = device_of(target.name), 0.0, 0.0
     read = sum(prod(op.acc.type.shape) for op in multiplies if is_zero(op.acc)) / device.exponentials_per_cycle
@@ -181,7 +182,9 @@ def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:
         pipe, port = pipe + use.cycles, port + use.shared_bytes / device.shared_bytes_per_cycle
         loads = (source.load for source in sources if isinstance(source, OperandSource))
         loaded.update((load.operation.results[0], None) for load in loads if in_loop(load))
-    return port + sum(map(slot_bytes, loaded)) / device.shared_bytes_per_cycle > max(pipe, read)
+    tiles = [op.results[0] for op in operations_in(multiplies[0].operation.block) if op.name == _LOAD]
+    moved = sum(slot_bytes(tile) * (1 if tile in loaded else 2) for tile in dict.fromkeys((*loaded, *tiles)))
+    return port + moved / device.shared_bytes_per_cycle > max(pipe, read)
 
 
 def keep_operands(plan: MatrixPlan, target: Target, warps: int, used: LoopResources) -> None:

@@ -151,9 +151,9 @@ def test_scores_with_a_tile_of_threads(random: np.random.Generator, target: str)
         np.testing.assert_array_equal(found, expected)
 
 
-def left_operands(kernel: Any, width: int, keys: int, **hints: int) -> list[str]:
+def left_operands(kernel: Any, width: int, keys: int, *tiles: np.ndarray, **hints: int) -> list[str]:
     """Where the plan has the left operand of each multiply."""
-    args = [*operands(np.random.default_rng(0), width), np.zeros((200, width), np.float32), width, keys]
+    args = [*operands(np.random.default_rng(0), width), *tiles, np.zeros((200, width), np.float32), width, keys]
     signature = Signature.from_arguments(kernel, args)
     made = ct.compile(kernel, signature=signature, target="sm_100a", hints=hints, stop="gpu")
     lines = [line.strip() for line in made.explain("plan").splitlines()]
@@ -162,6 +162,14 @@ def left_operands(kernel: Any, width: int, keys: int, **hints: int) -> list[str]
 
 def test_operand_of_each_iteration_is_in_tensor_memory() -> None:
     assert left_operands(chain, 256, 64) == ["tensor memory, 128 columns", "tensor memory, 32 columns"]
+
+
+def test_tile_of_threads_takes_the_port() -> None:
+    """It crosses the port twice: 64 columns alone take the port less time than the elements of the scores."""
+    in_shared_memory = "TMA to shared memory, swizzle 128B"
+    assert left_operands(chain, 64, 128) == [in_shared_memory, "tensor memory, 64 columns"]
+    tile = shifts(np.random.default_rng(0))
+    assert left_operands(shifted, 64, 128, tile) == ["tensor memory, 32 columns", "tensor memory, 64 columns"]
 
 
 def test_sums_of_loops_in_a_row_leave_columns() -> None:
