@@ -1,5 +1,6 @@
 """TMA copies between global and shared memory."""
 
+import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -118,6 +119,19 @@ def row_boxes(op: ir.OpView) -> int:
     buffer, box = op.buffer.type, op.map.owner.box
     rows = math.prod(buffer.shape) // (_panels(buffer, box[0]) * loaded_parts(op))
     return rows // math.prod(box)
+
+
+def box_starts(op: ir.OpView) -> list[list[int]]:
+    """The first element of each box of a copy by a CTA alone, less that of the copy, by coordinate."""
+    box, parts = op.map.owner.box, row_boxes(op)
+    rest = [0] * (len(op.coordinates) - len(box))
+    starts = list[list[int]]()
+    for part, panel in itertools.product(range(parts), range(_panels(op.buffer.type, box[0]))):
+        start = [0] * len(box) + rest
+        start[outermost_wide(box)] += part * box[outermost_wide(box)]
+        start[0] += panel * box[0]
+        starts.append(start)
+    return starts
 
 
 def outermost_wide(box: Sequence[int]) -> int:

@@ -21,7 +21,8 @@ from tilec.dialect.tile_gpu.operations.matrix import WgmmaWaitOp
 from tilec.dialect.tile_gpu.operations.memory import BarrierOp, LoadSharedOp, LoadTensorMemoryOp, StoreTensorMemoryOp
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.operations.shape import MathOp
-from tilec.dialect.walk import inner_operations, operations_named, views_in
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp, TmaPrefetchOp
+from tilec.dialect.walk import inner_operations, operations_named, users_of, views_in
 from tilec.errors import SourceLocation
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
@@ -366,8 +367,12 @@ class _Reader:
         ring = loop.rings.get(channel, Ring(made.stages, 0.0))
         loop.rings[channel] = replace(ring, bytes=ring.bytes + moved)
         # performance.md, "L2->SM B/clk": the port has the bytes that the CTA itself reads, 32 of 48 with a multicast.
-        port = step.l2_bytes / self.device.l2_bytes_per_cycle
-        return Load(channel, self.device.tma_dram_latency_cycles, port)
+        device = self.device
+        port = step.l2_bytes / device.l2_bytes_per_cycle
+        # A prefetch of the same iteration is for tiles of a later one.
+        is_prefetched = op.operation.name == TmaLoadOp.OPERATION_NAME and prefetches_beside(op)
+        latency = device.tma_l2_latency_cycles if is_prefetched else device.tma_dram_latency_cycles
+        return Load(channel, latency, port)
 
     def _copy(self, op: ir.OpView, step: Step, loop: LoopWork) -> list[Action]:
         """Threads issue copies, which are complete after the latency of a load: the channel is that of the slot."""
@@ -418,6 +423,12 @@ def is_barrier_step(op: ir.Operation) -> bool:
     # Slots that are filled once have no empty barrier; their order follows from other channels.
     is_used_again = made.reuse == "ring" and made.shares is None
     return is_used_again or op.name not in (PutBeginOp.OPERATION_NAME, ReleaseOp.OPERATION_NAME)
+
+
+def prefetches_beside(load: TmaLoadOp) -> list[ir.Operation]:
+    """The prefetches from the tensor of a load in its block."""
+    prefetches = [user for user in users_of(load.map) if user.name == TmaPrefetchOp.OPERATION_NAME]
+    return [op for op in prefetches if op.block == load.operation.block]
 
 
 def _iterations(op: ir.OpView) -> int | None:

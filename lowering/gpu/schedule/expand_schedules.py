@@ -3,8 +3,9 @@
 before:   for i < n { a = f(i) {schedule 1, 1};  g(i, a) {schedule 0, 0} }
 after:    if 0 < n { a = f(0);  for i < n - 1 carrying a { g(i, a);  a = f(i + 1) };  g(n - 1, a) }
 
-Then rings may give up slots for another block of the SM (share_processor.py). Kernels without schedules keep the slots
-of `pipeline`. Without the pass loops are in the order of the program, whatever their schedules are.
+Then rings of loops that had schedules may give up slots for another block of the SM (share_processor.py); other kernels
+keep the slots of `pipeline`. Tiles of rings that are short are prefetched to L2 (prefetch_loads.py).
+Without the pass loops are in the order of the program, whatever their schedules are.
 """
 
 from __future__ import annotations
@@ -32,6 +33,7 @@ from tilec.lowering.gpu.schedule.legal_schedules import (
     schedule_error,
     scheduled_loops,
 )
+from tilec.lowering.gpu.schedule.prefetch_loads import prefetch_loads
 from tilec.lowering.gpu.schedule.share_processor import share_processor
 
 _Number = TypeVar("_Number")
@@ -45,9 +47,7 @@ def expand_schedules(kernel: KernelOp, context: Context) -> bool:
     Raises:
         VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
-    if context.holds(State.EXPANDED, kernel):
-        return False
-    loops = scheduled_loops(kernel)
+    loops = [] if context.holds(State.EXPANDED, kernel) else scheduled_loops(kernel)
     for loop in loops:
         order = present_order(loop)
         is_legal = context.has_legal_schedules
@@ -62,7 +62,11 @@ def expand_schedules(kernel: KernelOp, context: Context) -> bool:
         _expand(loop, waits)
     if loops:
         context.changed()
-    return context.options.pipeline and share_processor(kernel, context) or bool(loops)
+    if not context.options.pipeline:
+        return bool(loops)
+    if loops:
+        share_processor(kernel, context)
+    return prefetch_loads(kernel, context) or bool(loops)
 
 
 def _expand(loop: ir.Operation, waits: LateWaits | None) -> None:
