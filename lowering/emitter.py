@@ -135,6 +135,11 @@ def boolean(value: bool) -> ir.Value:
     return create("arith.constant", [integer_type(1)], [], value=ir.IntegerAttr.get(integer_type(1), int(value))).result
 
 
+def plus(value: ir.Value, added: int) -> ir.Value:
+    """value + added; the value itself if nothing is added."""
+    return binary("arith.addi", value, constant(value.type, added)) if added else value
+
+
 def multiplied(value: ir.Value, factor: int) -> ir.Value:
     """value * factor; the value itself if the factor is one."""
     return value if factor == 1 else binary("arith.muli", value, constant(value.type, factor))

@@ -106,21 +106,16 @@ def _prefetch(loop: ir.Operation, load: TmaLoadOp, iterations: int) -> list[ir.O
         if needed is None or counter not in {operand for op in (first, *needed) for operand in op.operands}:
             first.erase()
             return []
-        moved = emitter.binary("arith.addi", counter, emitter.constant(counter.type, distance * iterations))
+        moved = emitter.plus(counter, distance * iterations)
         # After the last iteration, the box that this one loads: a box after it could be one of another matrix.
         exists = emitter.less_than(moved, upper, "unsignedCmp" in loop.attributes)
         values = {counter: emitter.create("arith.select", [counter.type], [exists, moved, counter]).result}
         copy_all([op for op in operations_in(body) if op in needed], values)
         start = [values.get(value, value) for value in load.coordinates]
-        made = [
-            emitter.gpu(TmaPrefetchOp, [load.map, list(map(_plus, start, firsts))]) for firsts in box_starts(load)
-        ]
+        boxes = [list(map(emitter.plus, start, firsts)) for firsts in box_starts(load)]
+        made = [emitter.gpu(TmaPrefetchOp, [load.map, box]) for box in boxes]
         first.erase()
     return made
-
-
-def _plus(value: ir.Value, added: int) -> ir.Value:
-    return emitter.binary("arith.addi", value, emitter.constant(value.type, added)) if added else value
 
 
 def _numbers_behind(values: Sequence[ir.Value]) -> set[_BlockNumber]:

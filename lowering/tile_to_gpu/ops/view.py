@@ -140,12 +140,8 @@ def _prefetch(op: ir.OpView, conversion: Conversion) -> None:
     extents[0] //= map.parts
     # Coordinates after those of the tile, of a slice or of a list, are those of each box.
     for firsts in itertools.product(*(range(0, extent, size) for extent, size in zip(extents, box, strict=False))):
-        moved = [_plus(value, first) for value, first in itertools.zip_longest(start, firsts, fillvalue=0)]
+        moved = [emitter.plus(value, first) for value, first in itertools.zip_longest(start, firsts, fillvalue=0)]
         emitter.gpu(TmaPrefetchOp, [handle, moved])
-
-
-def _plus(value: ir.Value, added: int) -> ir.Value:
-    return emitter.binary("arith.addi", value, emitter.constant(value.type, added)) if added else value
 
 
 @converts("store_view_tko", "tilex.store_im2col_tko", "tilex.store_packed_tko")
