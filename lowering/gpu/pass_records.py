@@ -211,7 +211,7 @@ RECORDS = (
             "iterations ahead and an epilogue for the others; unless `pipeline=off`, rings of loads have fewer slots, "
             "and the kernel `tilec.occupancy`, where more blocks on an SM then take at least 5 % less time by the "
             "model; tiles of rings of at most two slots that several tile blocks read are prefetched to L2, where that "
-            "takes at least 3 % less time by the model"
+            "takes at least 2 % less time by the model"
         ),
         without=(
             "loops keep the order of the program, other blocks have the memory that rings leave, and nothing is "

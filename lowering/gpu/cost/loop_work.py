@@ -63,11 +63,15 @@ Price = Callable[[ir.OpView, Step], tuple[Sequence[Action], Step, Sequence[Actio
 
 @dataclass(frozen=True)
 class Ring:
-    """A channel that TMA or copies of threads (`is_copied`) fill in a loop: slots, and bytes of a slot."""
+    """A channel that TMA or copies of threads (`is_copied`) fill in a loop: slots, and bytes of a slot.
+
+    The tiles of one that `is_prefetched` are in L2 before TMA loads them.
+    """
 
     stages: int
     bytes: float
     is_copied: bool = False
+    is_prefetched: bool = False
 
 
 @dataclass(eq=False)
@@ -365,12 +369,12 @@ class _Reader:
         channel = self._channel_name(op.channel)
         made = op.channel.owner
         ring = loop.rings.get(channel, Ring(made.stages, 0.0))
-        loop.rings[channel] = replace(ring, bytes=ring.bytes + moved)
+        # A prefetch of the same iteration is for tiles of a later one.
+        is_prefetched = op.operation.name == TmaLoadOp.OPERATION_NAME and bool(prefetches_beside(op))
+        loop.rings[channel] = replace(ring, bytes=ring.bytes + moved, is_prefetched=is_prefetched)
         # performance.md, "L2->SM B/clk": the port has the bytes that the CTA itself reads, 32 of 48 with a multicast.
         device = self.device
         port = step.l2_bytes / device.l2_bytes_per_cycle
-        # A prefetch of the same iteration is for tiles of a later one.
-        is_prefetched = op.operation.name == TmaLoadOp.OPERATION_NAME and prefetches_beside(op)
         latency = device.tma_l2_latency_cycles if is_prefetched else device.tma_dram_latency_cycles
         return Load(channel, latency, port)
 

@@ -3,8 +3,8 @@
 before:   for i < n { a = f(i) {schedule 1, 1};  g(i, a) {schedule 0, 0} }
 after:    if 0 < n { a = f(0);  for i < n - 1 carrying a { g(i, a);  a = f(i + 1) };  g(n - 1, a) }
 
-Then rings of loops that had schedules may give up slots for another block of the SM (share_processor.py); other kernels
-keep the slots of `pipeline`. Tiles of rings that are short are prefetched to L2 (prefetch_loads.py).
+Then rings may give up slots for another block of the SM (share_processor.py), and tiles of rings that are short are
+prefetched to L2 (prefetch_loads.py).
 Without the pass loops are in the order of the program, whatever their schedules are.
 """
 
@@ -40,6 +40,18 @@ _Number = TypeVar("_Number")
 
 
 def expand_schedules(kernel: KernelOp, context: Context) -> bool:
+    """The pass; returns False if the kernel is as before.
+
+    Raises:
+        VerificationError: a schedule breaks a rule (legal_schedules.py).
+    """
+    is_changed = expand(kernel, context)
+    for step in (share_processor, prefetch_loads) if context.options.pipeline else ():
+        is_changed |= step(kernel, context)
+    return is_changed
+
+
+def expand(kernel: KernelOp, context: Context) -> bool:
     """Rewrites the loops of a kernel that have schedules, in place; checks those that no pass has proven to be legal.
 
     Returns False if the kernel is as before.
@@ -47,7 +59,9 @@ def expand_schedules(kernel: KernelOp, context: Context) -> bool:
     Raises:
         VerificationError: a schedule breaks a rule (legal_schedules.py).
     """
-    loops = [] if context.holds(State.EXPANDED, kernel) else scheduled_loops(kernel)
+    if context.holds(State.EXPANDED, kernel):
+        return False
+    loops = scheduled_loops(kernel)
     for loop in loops:
         order = present_order(loop)
         is_legal = context.has_legal_schedules
@@ -62,11 +76,7 @@ def expand_schedules(kernel: KernelOp, context: Context) -> bool:
         _expand(loop, waits)
     if loops:
         context.changed()
-    if not context.options.pipeline:
-        return bool(loops)
-    if loops:
-        share_processor(kernel, context)
-    return prefetch_loads(kernel, context) or bool(loops)
+    return bool(loops)
 
 
 def _expand(loop: ir.Operation, waits: LateWaits | None) -> None:

@@ -36,7 +36,7 @@ from tilec.lowering.model.step import RING
 # The most slots of a ring that may wait for DRAM, where multiplies take most of the time.
 _SHORT = 2
 # The share of the time that prefetches have to save.
-_LEAST_GAIN = 0.03
+_LEAST_GAIN = 0.02
 _DIVISIONS = tuple(f"arith.{name}" for name in ("divsi", "divui", "floordivsi", "ceildivsi", "remsi", "remui", "shrui"))
 # A number that tells tile blocks apart: its axis, and the operation that divides it, or "".
 _BlockNumber: TypeAlias = tuple[int, str]

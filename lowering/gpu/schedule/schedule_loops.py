@@ -14,7 +14,7 @@ from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.schedule.advance_loads import advance_loads
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_multiplies
 from tilec.lowering.gpu.schedule.delay_multiplies import delay_multiplies
-from tilec.lowering.gpu.schedule.expand_schedules import expand_schedules
+from tilec.lowering.gpu.schedule.expand_schedules import expand
 from tilec.lowering.gpu.schedule.follow_schedule import follow_schedule
 from tilec.lowering.gpu.schedule.issue_early import issue_early
 from tilec.lowering.gpu.schedule.unroll_loads import unroll_loads
@@ -154,7 +154,7 @@ def schedule_loops(kernel: KernelOp, context: Context) -> None:
         if not record.is_enabled(context):
             continue
         if record.missing(kernel, context) is State.EXPANDED:
-            expand_schedules(kernel, context)
+            expand(kernel, context)
             context.changed()
             context.look_up_again((State.EXPANDED,))
         if record.missing(kernel, context) is None:

@@ -12,7 +12,7 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
 from tilec.lowering.gpu.cost.loop_cycles import iterations_of
-from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, cycles_of, loops_of, timeline_cycles
+from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, Ring, cycles_of, loops_of, timeline_cycles
 from tilec.lowering.gpu.kernel_cycles import blocks_per_processor
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import Device, device_of
@@ -63,7 +63,7 @@ class LoopCost:
             yield f"  {work.multiply_adds:,.0f} multiply-adds"
         for loads, is_copied in (("TMA loads", False), ("threads copy", True)):
             found = [ring for ring in work.rings.values() if ring.is_copied == is_copied]
-            rings = (f"{ring.bytes / _KILOBYTE:g} KB into a ring of {ring.stages}" for ring in found)
+            rings = map(_ring_text, found)
             if found:
                 yield f"  {loads} {', '.join(rings)}"
         if self.epilogue is not None:
@@ -85,9 +85,17 @@ class LoopCost:
             "hbm_share": round(self.hbm_share, 3),
             "multiply_adds": work.multiply_adds,
             "tma_bytes": work.tma_bytes,
-            "rings": [{"stages": ring.stages, "bytes": ring.bytes} for ring in work.rings.values()],
+            "rings": [
+                {"stages": ring.stages, "bytes": ring.bytes, "prefetched": ring.is_prefetched}
+                for ring in work.rings.values()
+            ],
             "epilogue": None if self.epilogue is None else _epilogue_fields(self.epilogue),
         }
+
+
+def _ring_text(ring: Ring) -> str:
+    prefetched = " prefetched to L2" if ring.is_prefetched else ""
+    return f"{ring.bytes / _KILOBYTE:g} KB{prefetched} into a ring of {ring.stages}"
 
 
 def _epilogue_fields(epilogue: EpilogueOverlap) -> dict[str, Any]:

@@ -137,6 +137,11 @@ def test_role_that_loads_prefetches():
     assert "tile_gpu.tma_load" in role and "tile_gpu.store" not in role
 
 
+def test_cost_names_the_rings():
+    assert "TMA loads 32 KB prefetched to L2 into a ring of" in compiled(by_axes).explain("cost")
+    assert "prefetched" not in compiled(of_one_block).explain("cost")
+
+
 def test_tiles_of_one_block_are_not_prefetched():
     assert COPY not in compiled(of_one_block).ptx
 
