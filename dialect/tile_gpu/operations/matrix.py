@@ -443,7 +443,14 @@ class WgmmaOp(Operation, name="wgmma"):
         f"{_RUN_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [_shapes_with_metadata, rows_inside, elements_of_operands, signs_of_integers, negated_floats, _promoted_types]
+    rules = [
+        _shapes_with_metadata,
+        rows_inside,
+        elements_of_operands,
+        signs_of_integers,
+        negated_floats,
+        _promoted_types,
+    ]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

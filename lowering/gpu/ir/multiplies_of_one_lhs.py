@@ -19,7 +19,19 @@ from tilec.dialect.walk import users_of
 
 _NAMES = (MultiplyOp.OPERATION_NAME, Tcgen05MmaOp.OPERATION_NAME)
 # The attributes that multiplies with the same steps along K agree in.
-_AGREED = ("kind", "rhs_kind", "lhs_unsigned", "rhs_unsigned", "negated", "pair", "first", "depth", "shifted", "period", "pitch")
+_AGREED = (
+    "kind",
+    "rhs_kind",
+    "lhs_unsigned",
+    "rhs_unsigned",
+    "negated",
+    "pair",
+    "first",
+    "depth",
+    "shifted",
+    "period",
+    "pitch",
+)
 
 
 def multiplies_of_one_lhs(op: ir.Operation) -> list[ir.Operation]:
