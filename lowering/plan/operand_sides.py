@@ -1,8 +1,8 @@
 """Multiplies of few rows, and multiplies whose products others read transposed: their operands change sides.
 
 The columns of a multiply with fewer rows than an instruction of the tensor cores become the rows of the instruction.
-A product that is the lhs of other multiplies after a transposition is computed transposed: registers and tensor memory
-hold an lhs whose rows are those of the product that it is computed from.
+A product that is read only after a transposition is computed transposed: threads then exchange no elements, and
+registers and tensor memory hold an lhs whose rows are those of the product that it is computed from.
 """
 
 from __future__ import annotations
@@ -72,7 +72,7 @@ def exchange_sides(entry: ir.OpView, target: Target) -> bool:
 
 
 def _is_read_transposed(op: ir.OpView, target: Target) -> bool:
-    """Whether a product is the lhs of multiplies after a transposition, changed elementwise, and nothing else.
+    """Whether a product is read after a transposition, changed elementwise, and nowhere else; as lhs by multiplies.
 
     Its columns must take no instruction with idle rows if its rows take none. On sm_100a more than 128 rows stay:
     256x128 with a depth of 64 would leave too few columns of tensor memory (6,628 and 4,898 cycles, lowering/model).
@@ -98,12 +98,12 @@ def _is_read_transposed(op: ir.OpView, target: Target) -> bool:
             elif name in STRUCTURES or name in ENDS:
                 structure = left_by(user) if name in ENDS else user
                 waiting += [(each, is_transposed) for each in carried_with(structure, value)]
-            elif name in MULTIPLIES and is_transposed and use.operand_number == 0:
-                readers += 1
             elif name in MULTIPLIES and not is_transposed and use.operand_number == ACCUMULATOR:
                 waiting.append((user.result, is_transposed))
             elif name not in MULTIPLIES and is_elementwise(user) and effect_free(user):
                 waiting += [(result, is_transposed) for result in user.operation.results]
+            elif is_transposed and (name not in MULTIPLIES or use.operand_number == 0):
+                readers += 1
             else:
                 return False
     return readers > 0
