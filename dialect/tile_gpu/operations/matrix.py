@@ -179,6 +179,9 @@ def negated_floats(op: ir.OpView) -> str | None:
     return f"expected operands of floats with negated, but got {element}" if op.negated and element == "i8" else None
 
 
+SIGNS = (signs_of_integers, negated_floats)
+
+
 def elements_of_operands(op: ir.OpView) -> str | None:
     """PTX ISA 9.7.16.2.1: only narrow floats are multiplied by others of their kind."""
     lhs = str(op.lhs.type.element_type if is_register_tile(op.lhs.type) else op.lhs.type.element)
@@ -351,8 +354,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         rows_inside,
         pair_shapes,
         elements_of_operands,
-        signs_of_integers,
-        negated_floats,
+        *SIGNS,
         places_of_operands,
         whole_steps,
         _part_of_depth,
@@ -443,14 +445,7 @@ class WgmmaOp(Operation, name="wgmma"):
         f"{_RUN_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [
-        _shapes_with_metadata,
-        rows_inside,
-        elements_of_operands,
-        signs_of_integers,
-        negated_floats,
-        _promoted_types,
-    ]
+    rules = [_shapes_with_metadata, rows_inside, elements_of_operands, *SIGNS, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

@@ -69,11 +69,8 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
     types = multiply.types
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-        attributes = _signs(types) | {
-            "kind": types.element,
-            "promote": multiply.promotes,
-            "negated": _is_negated(multiply),
-        }
+        attributes = {**_signs(types), "kind": types.element, "promote": multiply.promotes}
+        attributes["negated"] = _is_negated(multiply)
         attributes |= {} if multiply.lhs.stationary is None else attributes_of_rows(multiply.lhs.stationary)
         operands = [*operands, _metadata(multiply, conversion), []]
         in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result

@@ -200,11 +200,14 @@ def test_both_wordings_have_the_same_instructions(random: np.random.Generator, t
     assert not any(name.startswith("mma.sync") for name in opcodes[0])
 
 
-@pytest.mark.parametrize(("m", "d"), [(128, 128), (64, 64), (128, 64)])
-def test_rows_that_threads_reduce(random: np.random.Generator, target: str, m: int, d: int) -> None:
-    """A product that threads read after a transposition is computed transposed, also beside tiles of its shape."""
-    q, k, v = (random.integers(-1, 2, (rows, d)).astype(np.float16) for rows in (m, 2 * m, 2 * m))
-    wordings = [(q, k, v, np.full((m, d), np.nan, np.float32), m, m, d, transposed) for transposed in (True, False)]
+@pytest.mark.parametrize(("m", "n", "d"), [(128, 128, 128), (64, 64, 64), (128, 128, 64), (64, 128, 64)])
+def test_rows_that_threads_reduce(random: np.random.Generator, target: str, m: int, n: int, d: int) -> None:
+    """A product that threads read after a transposition is computed transposed.
+
+    Also beside tiles of its shape, and where its columns, of queries, take an instruction of tcgen05 with idle rows.
+    """
+    q, k, v = (random.integers(-1, 2, (rows, d)).astype(np.float16) for rows in (m, 2 * n, 2 * n))
+    wordings = [(q, k, v, np.full((m, d), np.nan, np.float32), m, n, d, transposed) for transposed in (True, False)]
     s = 2 * q.astype(np.float32) @ k.astype(np.float32).T
     parts = [(x - x.max(1, keepdims=True)) @ y for x, y in zip(np.split(s, 2, axis=1), np.split(v, 2), strict=True)]
     for (found,) in run_everywhere(rows_of_softmax, (1,), wordings[0], [3], target=target, hints={}):
