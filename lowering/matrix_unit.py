@@ -107,6 +107,8 @@ class MatrixUnit:
     is_weight_stationary: bool = False
     # Registers of one thread that an instruction needs at once, by rows, columns and warps; 0: no more than any other.
     instruction_registers: Callable[[int, int, int], int] = lambda rows, columns, warps: 0
+    # Whether an instruction may negate products, so that TMA loads an operand that the kernel negates.
+    negates: bool = False
     # Whether operands from registers are swizzled; those that TMA loads always are.
     swizzles_operands: bool = True
     descriptor: DescriptorFormat | None = None
@@ -234,6 +236,7 @@ _TCGEN05 = MatrixUnit(
         tensor_memory_16x256b(shape, warps) if shape[0] == 64 else tensor_memory_32x32b(shape, warps)
     ),
     refusal=_tcgen05_refusal,
+    negates=True,
     descriptor=TCGEN05_DESCRIPTOR,
 )
 # PTX ISA 9.7.16.2.1: 4-bit operands are K-major.
@@ -243,8 +246,9 @@ _TCGEN05_SCALED = replace(
     accumulators={element: ("f32",) for element, _, _ in SCALED_KINDS},
     mn_major={"f8E4M3FN": MnMajor(), "f8E5M2": MnMajor()},
     refusal=_scaled_refusal,
+    negates=False,
 )
-_TCGEN05_SPARSE = replace(_TCGEN05, name="sparse tcgen05", refusal=_sparse_refusal)
+_TCGEN05_SPARSE = replace(_TCGEN05, name="sparse tcgen05", refusal=_sparse_refusal, negates=False)
 _TCGEN05_WS = replace(
     _TCGEN05,
     name="tcgen05.ws",
@@ -253,6 +257,7 @@ _TCGEN05_WS = replace(
         tuple(shape), 4, TENSOR_LANES, transposed=True
     ).registers(warps),
     refusal=_weight_stationary_refusal,
+    negates=False,
 )
 _WGMMA = MatrixUnit(
     "wgmma",
@@ -265,6 +270,7 @@ _WGMMA = MatrixUnit(
     refusal=_wgmma_refusal,
     # The accumulator of a thread (N / 2 registers), and 26 that ptxas 13.5 asks for beside 128 of them (message C7602).
     instruction_registers=lambda rows, columns, warps: columns // groups_along_columns(rows, warps) // 2 + 26,
+    negates=True,
     descriptor=WGMMA_DESCRIPTOR,
     # Measured on H100: 13 fraction bits (arXiv 2511.10909); PTX does not specify it.
     short_sums=frozenset({"f8E4M3FN", "f8E5M2"}),

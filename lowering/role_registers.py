@@ -27,10 +27,13 @@ _BUDGET_MARGIN = 16
 MOST_CHAIN_WARPS = 12
 
 
-def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1) -> list[int] | None:
+def chosen_budgets(
+    warps: Sequence[int], needed: Sequence[int], blocks: int = 1, at_launch: int = 0
+) -> list[int] | None:
     """The registers per thread of each role, if `blocks` blocks are on an SM.
 
-    None if an equal share is enough, or if no budgets are enough for more than one block.
+    None if an equal share is enough, or if no budgets are enough for more than one block. `at_launch` are the registers
+    without which ptxas refuses an instruction of several blocks: no thread has more than an equal share at launch.
 
     Roles are served in the order of their needs, at least with LEAST_REGISTERS; the neediest have all that remains. If
     that leaves several of them no margin, the needs of the others, which include one, are rounded down. If it is too
@@ -53,7 +56,7 @@ def chosen_budgets(warps: Sequence[int], needed: Sequence[int], blocks: int = 1)
         choices.append(_served(groups, needs, share, LEAST_BUDGET))
     # Fewer registers of the others count only where the neediest then have more.
     budgets = max(choices, key=lambda each: sum(each[run[0]] for run in neediest))
-    if not _are_enough(needs, budgets) and blocks > 1:
+    if blocks > 1 and (share < at_launch or not _are_enough(needs, budgets)):
         return None
     return _with_rest(groups, needs, warps, share, budgets)
 

@@ -1,8 +1,8 @@
 """Multiplies of few rows, and multiplies whose products others read transposed: their operands change sides.
 
 The columns of a multiply with fewer rows than an instruction of the tensor cores become the rows of the instruction.
-A product that is the lhs of other multiplies after a transposition is computed transposed: registers and tensor memory
-hold an lhs whose rows are those of the product that it is computed from.
+A product that is read only after a transposition is computed transposed: threads then exchange no elements, and
+registers and tensor memory hold an lhs whose rows are those of the product that it is computed from.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ def exchange_sides(entry: ir.OpView, target: Target) -> bool:
     if any(op.operation.name not in names or op.acc.type.rank != 2 for op in multiplies):
         return False
     few = [op for op in multiplies if op.acc.type.shape[0] < (_ROWS if _is_plain(op) else _SCALED_ROWS)]
-    turned = [op for op in multiplies if _can_turn(op, target) and (op in few or _is_read_transposed(op, target))]
+    turned = [op for op in multiplies if _can_turn(op, target) and (op in few or is_read_transposed(op, target))]
     rows = {op.acc.type.shape[0] for op in turned}
     if len(rows) != 1 or any(op not in turned for op in few):
         return False
@@ -71,20 +71,21 @@ def exchange_sides(entry: ir.OpView, target: Target) -> bool:
     return True
 
 
-def _is_read_transposed(op: ir.OpView, target: Target) -> bool:
-    """Whether a product is the lhs of multiplies after a transposition, changed elementwise, and nothing else.
+def is_read_transposed(op: ir.OpView, target: Target) -> bool:
+    """Whether a product is read after a transposition, changed elementwise, and nowhere else; as lhs by multiplies.
 
-    Its columns must take no instruction with idle rows if its rows take none. On sm_100a more than 128 rows stay:
-    256x128 with a depth of 64 would leave too few columns of tensor memory (6,628 and 4,898 cycles, lowering/model).
+    Its columns must take no instruction with idle rows if its rows take none, unless threads of the same block would
+    exchange its elements: 64 queries by 128 keys take 3,701 cycles then (B200, lowering/model). On sm_100a more than
+    128 rows stay: 256x128 with a depth of 64 would leave too few columns of tensor memory (6,628 and 4,898 cycles).
     """
-    if not _is_plain(op):
+    if not _is_plain(op) or op.acc.type.rank != 2:
         return False
     rows, columns = op.acc.type.shape
     in_tensor_memory = UNITS[target.matrix_units[0]].accumulates_in_tensor_memory
     full = _TCGEN05_ROWS if in_tensor_memory else _ROWS
-    if columns < min(rows, full) or in_tensor_memory and rows > full or isinstance(operand_source(op.lhs), str):
+    if in_tensor_memory and rows > full or isinstance(operand_source(op.lhs), str):
         return False
-    readers, seen, waiting = 0, set[tuple[ir.Value, bool]](), [(op.result, False)]
+    readers, seen, waiting = list[ir.OpView](), set[tuple[ir.Value, bool]](), [(op.result, False)]
     while waiting:
         value, is_transposed = waiting.pop()
         if (value, is_transposed) in seen:
@@ -98,15 +99,18 @@ def _is_read_transposed(op: ir.OpView, target: Target) -> bool:
             elif name in STRUCTURES or name in ENDS:
                 structure = left_by(user) if name in ENDS else user
                 waiting += [(each, is_transposed) for each in carried_with(structure, value)]
-            elif name in MULTIPLIES and is_transposed and use.operand_number == 0:
-                readers += 1
             elif name in MULTIPLIES and not is_transposed and use.operand_number == ACCUMULATOR:
                 waiting.append((user.result, is_transposed))
             elif name not in MULTIPLIES and is_elementwise(user) and effect_free(user):
                 waiting += [(result, is_transposed) for result in user.operation.results]
+            elif is_transposed and (name not in MULTIPLIES or use.operand_number == 0):
+                readers.append(user)
             else:
                 return False
-    return readers > 0
+    exchanges = any(
+        each.operation.name not in MULTIPLIES and each.operation.block == op.operation.block for each in readers
+    )
+    return bool(readers) and (exchanges or columns >= min(rows, full))
 
 
 def _fits_unturned(multiplies: list[ir.OpView], target: Target) -> bool:

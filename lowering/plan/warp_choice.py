@@ -58,8 +58,7 @@ def chain_multiplies(plan: MatrixPlan) -> list[Multiply]:
 
 def registers_needed(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
     """The registers per thread that the code of a plan needs with this number of warps, so that none spill."""
-    instructions = (_instruction_registers(each, warps) for each in plan.multiplies.values())
-    return max(LEAST_REGISTERS, _peak(entry.body.blocks[0], plan, warps).needed, *instructions)
+    return max(LEAST_REGISTERS, _peak(entry.body.blocks[0], plan, warps).needed, _registers_at_launch(plan, warps))
 
 
 def registers_in_parts(entry: ir.OpView, plan: MatrixPlan, warps: int) -> int:
@@ -79,8 +78,13 @@ def registers_available(plan: MatrixPlan, warps: int, blocks: int = 1) -> int:
     share = share // BUDGET_STEP * BUDGET_STEP
     # Several blocks have budgets for the registers that they need, or none.
     needs = range(LARGEST_BUDGET, share, -BUDGET_STEP) if others else ()
-    found = (chosen_budgets([warps, others], [need, LEAST_REGISTERS], blocks) for need in needs)
+    at_launch = _registers_at_launch(plan, warps)
+    found = (chosen_budgets([warps, others], [need, LEAST_REGISTERS], blocks, at_launch) for need in needs)
     return next((budgets[0] for budgets in found if budgets is not None), share)
+
+
+def _registers_at_launch(plan: MatrixPlan, warps: int) -> int:
+    return max((_instruction_registers(each, warps) for each in plan.multiplies.values()), default=0)
 
 
 def _instruction_registers(multiply: Multiply, warps: int) -> int:

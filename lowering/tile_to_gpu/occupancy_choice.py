@@ -21,6 +21,7 @@ from tilec.lowering.matrix_unit import accumulates_in_registers
 from tilec.lowering.plan.chain_room import known_room
 from tilec.lowering.plan.followed_hints import entry_options
 from tilec.lowering.plan.matrix.row_loads import slot_bytes
+from tilec.lowering.plan.operand_sides import is_read_transposed
 from tilec.lowering.plan.ring_tiles import bytes_of_loops
 from tilec.lowering.target import Target, share_of_block
 from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
@@ -48,7 +49,7 @@ def asked_blocks(entry: ir.OpView, target: Target, options: CompileOptions) -> i
     if followed.num_ctas not in (None, 1):
         return None
     repeated = [op for op in operations_named(entry, PLAIN_MULTIPLIES) if in_loop(op)]
-    if asked == 1 or asked is None and accumulates_in_registers(target) and not _have_few_rows(repeated):
+    if asked == 1 or asked is None and accumulates_in_registers(target) and not _have_few_rows(repeated, target):
         return None
     return (asked or _BLOCKS) if len(repeated) > 1 else None
 
@@ -72,7 +73,7 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
     if is_divided or not chain:
         del entry.operation.attributes[OCCUPANCY]
         return
-    if _have_few_rows(chain) or _has_slots(entry, share_of_block(compiler.target, blocks)):
+    if _have_few_rows(chain, compiler.target) or _has_slots(entry, share_of_block(compiler.target, blocks)):
         refusal = _refusal(module, blocks, is_hint, compiler)
     else:
         refusal = f"with the memory of {blocks} blocks, loops have one slot for the tiles that they load"
@@ -84,8 +85,9 @@ def choose_occupancy(module: ir.Module, blocks: int, is_hint: bool, compiler: Co
         remarks.append(unfollowed_occupancy(blocks, refusal, entry.operation))
 
 
-def _have_few_rows(multiplies: Sequence[ir.OpView]) -> bool:
-    return all(op.acc.type.shape[-2] <= _FEW_ROWS for op in multiplies)
+def _have_few_rows(multiplies: Sequence[ir.OpView], target: Target) -> bool:
+    """Whether the products have few rows, those that are computed transposed few columns."""
+    return all(op.acc.type.shape[-1 if is_read_transposed(op, target) else -2] <= _FEW_ROWS for op in multiplies)
 
 
 def _refusal(module: ir.Module, blocks: int, is_hint: bool, compiler: Compiler) -> str | None:

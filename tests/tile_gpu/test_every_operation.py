@@ -221,8 +221,12 @@ def test_table_has_every_operation() -> None:
     assert sorted(LINES) == sorted(NAMES)
 
 
-# Operations with optional operands.
+# Operations with optional operands and attributes.
 MORE_LINES = {
+    "tcgen05_mma negated": "tile_gpu.tcgen05_mma f16 negated %slot#0, %slot#1 from 0 depth 32 into %d"
+    " accumulate %yes : !a, !b -> !d",
+    "multiply negated": "%r = tile_gpu.multiply f16 negated %slot#0, %slot#1, %d accumulate %yes : !a, !b -> !d",
+    "wgmma negated": "%r = tile_gpu.wgmma f16 negated %slot#0, %slot#1, %x : !a, !b -> !t",
     "wgmma with factors": "%r = tile_gpu.wgmma f16 promote %slot#0, %slot#1, %x times [%x, %x] : !a, !b -> !t",
     "wgmma with metadata": "%words = arith.constant dense<0> : !e\n"
     "%r = tile_gpu.wgmma f16 %slot#0, %part#1 sparse %words : !e, %x : !a, !u -> !t",

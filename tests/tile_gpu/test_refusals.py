@@ -202,6 +202,13 @@ REFUSALS = {
     f"{MULTIPLY} from 0 depth 0 into %d accumulate %yes : !a, !b -> !d": (
         "expected a part of the 64 elements along K in steps of 16, but got 0 from 0"
     ),
+    "%left = tile_gpu.shared : buffer<128x64xi8, shared, contiguous=1 swizzle=64B>\n"
+    "%right = tile_gpu.shared : buffer<64x64xi8, shared, contiguous=0 swizzle=64B>\n"
+    "%z = arith.constant dense<0> : tensor<128x64xi32, #rows>\n"
+    "%r = tile_gpu.wgmma i8 negated %left, %right, %z : buffer<128x64xi8, shared, contiguous=1 swizzle=64B>, "
+    "buffer<64x64xi8, shared, contiguous=0 swizzle=64B> -> tensor<128x64xi32, #rows>": (
+        "expected operands of floats with negated, but got i8"
+    ),
     "%r = tile_gpu.dot rhs_unsigned %slot#0, %slot#1, %x : !a, !b -> !t": "expected operands of i8 with lhs_unsigned",
     f"%r = tile_gpu.pack %y dimension 1 : !l -> {LONG}": "expected a dimension below 1, but got 1",
     f"%r = tile_gpu.pack %y dimension 0 : !l -> {LONG}": "expected bytes, elements of i8, but got f32",

@@ -37,6 +37,13 @@ def test_needs_are_rounded_up_if_the_chains_have_a_margin() -> None:
     assert chosen_budgets([4, 4, 4, 2], [161, 161, 100, 32]) == [184, 192, 104, 32]
 
 
+def test_blocks_that_leave_an_instruction_too_few_registers_at_launch() -> None:
+    """Two blocks of 8 warps have 128 each at launch, though budgets raise those of the role that computes."""
+    assert chosen_budgets([4, 1], [206, 32], 2) == [224, 32]
+    assert chosen_budgets([4, 1], [206, 32], 2, at_launch=128) == [224, 32]
+    assert chosen_budgets([4, 1], [206, 32], 2, at_launch=154) is None
+
+
 def test_registers_that_no_role_needs_raise_those_at_launch() -> None:
     """Of 504, roles need 256, 96 and 32; the other 120 raise the last to 152, and the average to 168."""
     assert chosen_budgets([4, 4, 2], [300, 90, 30]) == [256, 96, 152]

@@ -45,6 +45,8 @@ _NARROW_ROWS = 64
 # The rows whose metadata one instruction reads (PTX ISA 9.7.16.10.8.2), and the layout of metadata.
 SPARSE_ROWS, METADATA = 128, "sparse_metadata"
 OPERANDS = "{$lhs_unsigned }{$rhs_unsigned }$lhs, $rhs"
+# Of a multiply that may subtract the product.
+PRODUCTS = f"{{$negated }}{OPERANDS}"
 # Of a multiply that keeps rows of the accumulator.
 SKIPPED_CLAUSE = "{ skip [$skipped]}"
 # Of a multiply that reads rows inside of lhs, and of one that moves the rows of lhs.
@@ -169,6 +171,15 @@ def signs_of_integers(op: ir.OpView) -> str | None:
     if (op.lhs_unsigned or op.rhs_unsigned) and element != "i8":
         return f"expected operands of i8 with lhs_unsigned or rhs_unsigned, but got {element}"
     return None
+
+
+def negated_floats(op: ir.OpView) -> str | None:
+    """PTX ISA 9.7.15.5.2 and 9.7.16.4.2: integers have no negation."""
+    element = str(op.rhs.type.element)
+    return f"expected operands of floats with negated, but got {element}" if op.negated and element == "i8" else None
+
+
+SIGNS = (signs_of_integers, negated_floats)
 
 
 def elements_of_operands(op: ir.OpView) -> str | None:
@@ -302,6 +313,7 @@ def pair_shapes(op: ir.OpView, least_rows: int = _NARROW_ROWS) -> str | None:
 
 class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     """accumulator = lhs * rhs + (accumulator * 2**-scale where `accumulate`, else 0); without `scale` it is 0.
+    With `negated` the product is subtracted.
 
     With `pair` both CTAs of the pair do so at once: each has its rows of lhs and of the accumulator, and half of the
     columns of rhs, CTA 0 the first half. The CTA of rank 0 issues it. 64 rows of a pair's accumulator are in halves.
@@ -322,6 +334,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     rhs_kind: PackedKind | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
+    negated: Flag
     pair: Flag
     first: Int32 | None
     depth: Int32 | None
@@ -332,7 +345,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
     scale: Int32 | None
     id: Int32 | None
     assembly = (
-        f"$kind{RHS_KIND_CLAUSE} {{$pair }}{OPERANDS}{{ from $first depth $depth}} into $accumulator"
+        f"$kind{RHS_KIND_CLAUSE} {{$pair }}{PRODUCTS}{{ from $first depth $depth}} into $accumulator"
         f" accumulate $accumulate{SCALE_CLAUSE}"
         f"{SKIPPED_CLAUSE}{SHIFTED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($accumulator)"
     )
@@ -341,7 +354,7 @@ class Tcgen05MmaOp(Operation, name="tcgen05_mma"):
         rows_inside,
         pair_shapes,
         elements_of_operands,
-        signs_of_integers,
+        *SIGNS,
         places_of_operands,
         whole_steps,
         _part_of_depth,
@@ -408,7 +421,7 @@ class WgmmaOp(Operation, name="wgmma"):
     An lhs in registers has the layout `wgmma_operand` (lowering/layout/wgmma.py), metadata `wgmma_metadata`. With
     `promote` the sums of 128 products are formed apart and added to the accumulator in f32, and the result is complete.
     With `factors` these are whole sums, multiplied by one tile after the other, and added as the last one multiplies.
-    With `shifted` the rows of lhs are those of `tcgen05_mma`.
+    With `negated` the product is subtracted. With `shifted` the rows of lhs are those of `tcgen05_mma`.
     """
 
     interface = Interface(Category.MULTIPLY, scratch=Scratch.NONE)
@@ -421,17 +434,18 @@ class WgmmaOp(Operation, name="wgmma"):
     kind: Kind
     lhs_unsigned: Flag
     rhs_unsigned: Flag
+    negated: Flag
     promote: Flag
     shifted: Int32 | None
     period: Int32 | None
     pitch: Int32 | None
     id: Int32 | None
     assembly = (
-        f"$kind {{$promote }}{OPERANDS}{{ sparse $metadata : type($metadata)}}, $accumulator{{ times [$factors]}}"
+        f"$kind {{$promote }}{PRODUCTS}{{ sparse $metadata : type($metadata)}}, $accumulator{{ times [$factors]}}"
         f"{_RUN_CLAUSE}{ID_CLAUSE} attr-dict"
         " : type($lhs), type($rhs) -> type($result)"
     )
-    rules = [_shapes_with_metadata, rows_inside, elements_of_operands, signs_of_integers, _promoted_types]
+    rules = [_shapes_with_metadata, rows_inside, elements_of_operands, *SIGNS, _promoted_types]
 
 
 class WgmmaWaitOp(Operation, name="wgmma_wait"):

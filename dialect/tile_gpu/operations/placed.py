@@ -11,6 +11,7 @@ from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.operations.matrix import (
     ID_CLAUSE,
     OPERANDS,
+    PRODUCTS,
     RHS_KIND_CLAUSE,
     SCALE_CLAUSE,
     SHIFTED_CLAUSE,
@@ -21,6 +22,7 @@ from tilec.dialect.tile_gpu.operations.matrix import (
     elements_of_operands,
     matrix_shapes,
     moved_rows,
+    negated_floats,
     places_of_operands,
     rows_inside,
     scaled_accumulator,
@@ -223,7 +225,7 @@ class UndefinedOp(Operation, name="undefined"):
 class MultiplyOp(Operation, name="multiply"):
     """result = lhs * rhs + (accumulator where `accumulate`, else 0), in the columns of the accumulator, by tcgen05.
 
-    The `scale` and rows that are `skipped` or `shifted` are those of `tcgen05_mma`.
+    `negated`, the `scale` and rows that are `skipped` or `shifted` are those of `tcgen05_mma`.
     """
 
     interface = Interface(Category.PLACED_MULTIPLY, Memory.TENSOR)
@@ -237,6 +239,7 @@ class MultiplyOp(Operation, name="multiply"):
     rhs_kind: PackedKind | None
     lhs_unsigned: Flag
     rhs_unsigned: Flag
+    negated: Flag
     shifted: Int32 | None
     period: Int32 | None
     pitch: Int32 | None
@@ -244,7 +247,7 @@ class MultiplyOp(Operation, name="multiply"):
     scale: Int32 | None
     id: Int32 | None
     assembly = (
-        f"$kind{RHS_KIND_CLAUSE} {OPERANDS}, $accumulator accumulate $accumulate{SCALE_CLAUSE}{SKIPPED_CLAUSE}"
+        f"$kind{RHS_KIND_CLAUSE} {PRODUCTS}, $accumulator accumulate $accumulate{SCALE_CLAUSE}{SKIPPED_CLAUSE}"
         f"{SHIFTED_CLAUSE}{ID_CLAUSE} attr-dict : type($lhs), type($rhs) -> type($result)"
     )
     rules = [
@@ -253,6 +256,7 @@ class MultiplyOp(Operation, name="multiply"):
         rows_inside,
         elements_of_operands,
         signs_of_integers,
+        negated_floats,
         places_of_operands,
         whole_steps,
         skipped_rows,

@@ -118,8 +118,8 @@ def _promote(product: _Product) -> None:
         computing.move_before(op.operation)
     with ir.InsertionPoint(op.operation), op.location:
         operands = [sum.operands[2], op.lhs, op.rhs, op.metadata, list(product.factors)]
-        rows = {"shifted": op.shifted, "period": op.period, "pitch": op.pitch}
-        made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True, **rows)
+        kept = {name: getattr(op, name) for name in ("negated", "shifted", "period", "pitch")}
+        made = emitter.gpu(WgmmaOp, operands, [op.result.type], kind=op.kind, id=op.id, promote=True, **kept)
     set_compute_role(made, compute_role(op.operation))
     sum.results[0].replace_all_uses_with(made.result)
     for each in (*reversed(product.users), op.operation):

@@ -18,8 +18,9 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import users_of
 
 _NAMES = (MultiplyOp.OPERATION_NAME, Tcgen05MmaOp.OPERATION_NAME)
+_SIGNS = ("lhs_unsigned", "rhs_unsigned", "negated")
 # The attributes that multiplies with the same steps along K agree in.
-_AGREED = ("kind", "rhs_kind", "lhs_unsigned", "rhs_unsigned", "pair", "first", "depth", "shifted", "period", "pitch")
+_AGREED = ("kind", "rhs_kind", *_SIGNS, "pair", "first", "depth", "shifted", "period", "pitch")
 
 
 def multiplies_of_one_lhs(op: ir.Operation) -> list[ir.Operation]:

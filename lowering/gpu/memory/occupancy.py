@@ -70,7 +70,7 @@ def followed_occupancy(
     refusal = _refusal(target, blocks, shared_bytes, tensor_columns)
     if refusal is None and blocks > 1:
         warps = kernel.warps if kernel.roles is None else sum(kernel.roles.warps)
-        refusal = registers_refusal(_least_registers(kernel), warps, blocks)
+        refusal = registers_refusal(least_registers(kernel), warps, blocks)
     if refusal is None:
         return blocks
     remarks.append(unfollowed_occupancy(blocks, refusal, kernel.operation))
@@ -91,7 +91,7 @@ def registers_refusal(needed: int, warps: int, blocks: int) -> str | None:
     return f"a role needs {needed} registers per thread, {blocks} blocks of {warps} warps leave fewer"
 
 
-def _least_registers(kernel: KernelOp) -> int:
+def least_registers(kernel: KernelOp) -> int:
     """The registers per thread without which ptxas refuses an instruction of the kernel."""
     vectors = [0]
     for op in operations_inside(kernel):

@@ -14,7 +14,7 @@ from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_inside, operations_of
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.gpu.memory.occupancy import followed_occupancy, registers_refusal
+from tilec.lowering.gpu.memory.occupancy import followed_occupancy, least_registers, registers_refusal
 from tilec.lowering.kernel_hints import OCCUPANCY, blocks_of_hint, unfollowed_occupancy
 from tilec.lowering.role_registers import LEAST_REGISTERS, chosen_budgets
 
@@ -82,7 +82,7 @@ def _set_budgets(kernel: KernelOp, more: Mapping[int, int]) -> bool:
     if roles is None or roles.registers is not None or any(op.name in CALLS for op in operations_inside(kernel)):
         return False
     needed = [max(registers, more.get(number, 0)) for number, registers in enumerate(_needed(roles))]
-    budgets = chosen_budgets(list(roles.warps), needed, blocks_of_hint(kernel))
+    budgets = chosen_budgets(list(roles.warps), needed, blocks_of_hint(kernel), least_registers(kernel))
     if budgets is None or any(budgets[number] < registers for number, registers in more.items()):
         return False
     roles.operation.attributes["registers"] = ir.DenseI32ArrayAttr.get(budgets, kernel.operation.context)

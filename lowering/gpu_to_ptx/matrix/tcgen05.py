@@ -44,6 +44,8 @@ _ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
 _WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
 # The bit of the instruction descriptor for a sparse lhs (PTX ISA 9.7.16.4.2).
 _SPARSE = 1 << 2
+# The bit that negates A.
+_NEGATED = 1 << 13
 # PTX ISA 9.7.16.4.3: the place of a shift in the upper word of a mask.
 _SHIFT_OF_MASK = 24
 # The words with a bit for each lane of a CTA.
@@ -188,6 +190,7 @@ def _instruction(lowering: Lowering, op: Tcgen05MmaOp, lhs: MatrixOperand | None
     mn_major = lhs is not None and not lhs.is_k_major, not MatrixOperand(shared_layout(op.rhs.type), 0).is_k_major
     ctas, element = CTAS_OF_A_PAIR if op.pair else 1, str(op.accumulator.type.element)
     bits = instruction_descriptor(formats, element, ctas * min(rows, TENSOR_LANES), columns, *mn_major)
+    bits |= _NEGATED if op.negated else 0
     return lowering.b.compute(f"mov.b32 $0, 0x{bits:08x};", lowering.b.i32)
 
 

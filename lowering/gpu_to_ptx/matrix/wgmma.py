@@ -143,19 +143,20 @@ def _issue(
     text = (
         f"wgmma.mma_async{form}.sync.aligned.m64n{columns}k{sides.rhs_steps * sides.step_elements}.{types} "
         f"{{{operands(len(results))}}}, {sides.lhs.spell(first)}, {sides.rhs.spell(first + len(lhs))}, {sparse}"
-        f"{int(bool(cells))}{_immediates(op.kind, sides)};"
+        f"{int(bool(cells))}{_immediates(op, sides)};"
     )
     inputs = [*cells, *lhs, *rhs, *metadata]
     return list(lowering.b.execute(text, results, *inputs, tied=range(len(cells)) if cells else None))
 
 
-def _immediates(kind: str, sides: Sides) -> str:
+def _immediates(op: WgmmaOp, sides: Sides) -> str:
     """The scales of both operands, which integers lack, and the transpositions, which only 16-bit types have."""
-    if kind == "i8":
+    if op.kind == "i8":
         return ""
-    if element_type(kind).storage_bits != 16:
-        return ", 1, 1"
-    return f", 1, 1, {', '.join(map(str, sides.transposes))}"
+    scales = f", {-1 if op.negated else 1}, 1"
+    if element_type(op.kind).storage_bits != 16:
+        return scales
+    return f"{scales}, {', '.join(map(str, sides.transposes))}"
 
 
 @lowers(WgmmaWaitOp)

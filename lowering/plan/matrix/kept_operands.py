@@ -139,7 +139,7 @@ def _is_left(tile: ir.Value) -> bool:
     users = [use.owner for form in forms for use in form.uses]
     return (
         all(form.owner.operation.block == tile.owner.operation.block for form in forms)
-        and len({(form.type, _dimensions(form)) for form in forms}) == 1
+        and len({(form.type, _elements(form)) for form in forms}) == 1
         and all(user.lhs in forms and user.rhs not in forms and in_loop(user) for user in users)
     )
 
@@ -154,9 +154,10 @@ def _forms(value: ir.Value) -> Iterator[ir.Value]:
             yield from _forms(user.results[0])
 
 
-def _dimensions(form: ir.Value) -> tuple[int, int] | None:
+def _elements(form: ir.Value) -> tuple[tuple[int, int], bool] | None:
+    """The order of the elements of a form of a tile, and whether they are negated; None if threads compute them."""
     source = operand_source(form)
-    return source.dimensions if isinstance(source, OperandSource) else None
+    return (source.dimensions, source.is_negated) if isinstance(source, OperandSource) else None
 
 
 def _is_bound_by_port(multiplies: list[ir.OpView], target: Target) -> bool:

@@ -79,6 +79,11 @@ class Operand:
         return None if self.map is None or self.map.packed_bits is None else spell(self.value.type.element)
 
     @property
+    def is_negated(self) -> bool:
+        """Whether the multiply negates the elements that TMA loads."""
+        return self.map is not None and self.source is not None and self.source.is_negated
+
+    @property
     def load(self) -> ir.OpView | None:
         """The load by TMA."""
         return None if self.map is None or self.source is None else self.source.load
@@ -410,6 +415,8 @@ def _operand(
     """
     source = operand_source(value)
     refusal = source if isinstance(source, str) else choices.tma_refusal(source.load)
+    if refusal is None and not isinstance(source, str) and source.is_negated and not unit.negates:
+        refusal = f"{unit.name} negates no operands"
     if refusal is None and not isinstance(source, str):
         unpacks = is_narrow and is_widened(value)
         key = value, depth, unit, unpacks

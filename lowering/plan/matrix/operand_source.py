@@ -23,8 +23,8 @@ from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
 
 _CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
 _POINTER_LOAD, _VIEW_LOAD = "cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko"
-_CODES = "tilex.bitcast"
-FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION, _CODES)
+_CODES, _NEGATION = "tilex.bitcast", "cuda_tile.negf"
+FOLDED = ("cuda_tile.permute", _RESHAPE, _UNPACK, _CONVERSION, _CODES, _NEGATION)
 _ADVICE = ": change the array in an earlier kernel"
 # For each dimension of an operand the dimensions of a tile that have its elements, from the outermost.
 _Dimensions = tuple[tuple[int, ...], tuple[int, ...]]
@@ -38,13 +38,14 @@ class OperandSource:
     With `rounds_to_tf32` the tile is of f32 and the operand is its rounding to the nearest tf32. If the elements of the
     operand share bytes, the tile may be of these bytes, which hold elements along its last dimension. With
     `merges_rows` the rows of the operand are those of several dimensions of the tile in their order, the first of
-    which is in `dimensions`.
+    which is in `dimensions`. The elements may be negated.
     """
 
     load: ir.OpView
     dimensions: tuple[int, int]
     rounds_to_tf32: bool = False
     merges_rows: bool = False
+    is_negated: bool = False
 
 
 def load_location(operand: ir.Value) -> SourceLocation | None:
@@ -55,7 +56,7 @@ def load_location(operand: ir.Value) -> SourceLocation | None:
 
 def operand_source(operand: ir.Value) -> OperandSource | str:
     """The view load that a matrix operand comes from, or the reason why registers must prepare it."""
-    value, dimensions, rounds = operand, _PLAIN, False
+    value, dimensions, rounds, is_negated = operand, _PLAIN, False, False
     while True:
         op = value.owner
         if isinstance(op, ir.Block):
@@ -67,7 +68,8 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
             if any(len(members) > 1 for members in dimensions) and not _are_rows(op, dimensions):
                 return f"the operand is computed by '{_RESHAPE}', which a copy to shared memory cannot do{_ADVICE}"
             first, second = dimensions
-            return OperandSource(op, (first[0], second[0]), rounds, dimensions != ((first[0],), (second[0],)))
+            merges_rows = dimensions != ((first[0],), (second[0],))
+            return OperandSource(op, (first[0], second[0]), rounds, merges_rows, is_negated)
         if name == _POINTER_LOAD:
             return "the operand is loaded through pointers: load it as a tile of a view"
         if name not in FOLDED:
@@ -82,6 +84,7 @@ def operand_source(operand: ir.Value) -> OperandSource | str:
             advice = "" if isinstance(operand_source(source), str) else _ADVICE
             return f"the operand is computed by '{name}', which a copy to shared memory cannot do{advice}"
         value, dimensions, rounds = source, moved, rounds or name == _CONVERSION
+        is_negated ^= name == _NEGATION
 
 
 def _stored_bytes(op: ir.OpView) -> ir.Value | None:
@@ -145,7 +148,7 @@ def _through(name: str, op: ir.OpView, source: ir.Value, dimensions: _Dimensions
         shapes = source.type.shape, op.results[0].type.shape
         first, second = (_before_reshape(*shapes, members) for members in dimensions)
         return (first, second) if first and second else None
-    return dimensions if name == _CODES or _rounds_to_tf32(op) else None
+    return dimensions if name in (_CODES, _NEGATION) or _rounds_to_tf32(op) else None
 
 
 def _before_reshape(source: Sequence[int], result: Sequence[int], members: Sequence[int]) -> tuple[int, ...]:

@@ -49,7 +49,7 @@ _MOST_NEW_PIXELS = 30
 def mode_of_images(multiply: ir.OpView) -> str | None:
     """The mode of the images of which the lhs of a multiply is a tile, or None."""
     source = operand_source(multiply.lhs)
-    return None if isinstance(source, str) else getattr(source.load.view.type, "mode", None)
+    return None if isinstance(source, str) or source.is_negated else getattr(source.load.view.type, "mode", None)
 
 
 def is_weight_stationary(multiply: ir.OpView) -> bool:

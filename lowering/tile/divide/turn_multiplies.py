@@ -15,7 +15,7 @@ from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below
-from tilec.lowering.tile.analysis.constants import splat_attribute, splat_elements
+from tilec.lowering.tile.analysis.constants import splat_attribute, splat_constant
 from tilec.lowering.tile.analysis.tile_operations import (
     BREAK,
     CONTINUE,
@@ -30,7 +30,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
 )
 from tilec.lowering.tile.analysis.tile_parts import Part
 
-_CONSTANT, _BROADCAST, _REDUCE, _RESHAPE = (f"cuda_tile.{w}" for w in ("constant", "broadcast", "reduce", "reshape"))
+_BROADCAST, _REDUCE, _RESHAPE = (f"cuda_tile.{w}" for w in ("broadcast", "reduce", "reshape"))
 ENDS = (CONTINUE, BREAK, YIELD)
 # The attribute of a multiply whose operands have changed sides.
 _TURNED = "tilec.turned"
@@ -81,7 +81,7 @@ class Turning:
             return True
         if name == _RESHAPE:
             return self._is_turned_reshape(op)
-        return splat_attribute(value) is not None if name == _CONSTANT else self._is_computed(op)
+        return self._is_computed(op)
 
     def _is_exchanged(self, op: ir.OpView) -> bool:
         results = op.operation.results
@@ -144,15 +144,13 @@ class Turning:
 
     def _set_types(self) -> None:
         for value, type in self._turned.items():
-            rows, *columns = type.shape
-            value.set_type(TileType.get([*columns, self._width if rows == self._rows else 1], type.element))
-            if isinstance(value.owner, ir.Block):
-                continue
-            op = value.owner.operation
-            if op.name == _CONSTANT:
-                op.attributes["value"] = splat_elements(value.type, splat_attribute(value))
-            elif op.name == _REDUCE:
-                op.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+            value.set_type(self._turned_type(type))
+            if not isinstance(value.owner, ir.Block) and value.owner.operation.name == _REDUCE:
+                value.owner.operation.attributes["dim"] = ir.IntegerAttr.get(ir.IntegerType.get_signless(32), 0)
+
+    def _turned_type(self, type: TileType) -> TileType:
+        rows, *columns = type.shape
+        return TileType.get([*columns, self._width if rows == self._rows else 1], type.element)
 
     def _wanted(self, op: ir.OpView) -> list[bool]:
         """For each operand whether the operation needs a turned tile."""
@@ -171,7 +169,10 @@ class Turning:
         return [isinstance(value.type, TileType) and value.type.rank > 0 for value in operation.operands]
 
     def _made(self, value: ir.Value) -> ir.Value:
-        """A turned tile made of one that is not."""
+        """A turned tile made of one that is not; a constant is not turned in place, as others may read it."""
+        element = splat_attribute(value)
+        if element is not None:
+            return splat_constant(self._turned_type(value.type), element)
         if value.type.shape[0] == self._rows:
             while value.type.shape[0] < self._width:
                 shape = [2 * value.type.shape[0], *list(value.type.shape)[1:]]

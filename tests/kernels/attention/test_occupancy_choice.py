@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from attention_kernels import attention_in_words
+from attention_kernels import attention_in_words, softmax_step
 from compare import run_everywhere
 
 import tilec as ct
@@ -14,6 +14,19 @@ SIGNATURE = (
     "TM={rows}, FLUSHES=True, LATE=True, DIVIDES=True"
 )
 TARGET = "sm_100a"
+
+
+@ct.kernel
+def attention_of_64_keys(Q, K, V, out, scale: float, D: ct.Constant[int]):
+    """64 rows and 64 keys at once: one warpgroup has an accumulator of all columns."""
+    query = ct.load(Q, (ct.bid(0), 0), (64, D))
+    largest, total = ct.full((64, 1), -1e30, ct.float32), ct.zeros((64, 1), ct.float32)
+    output = ct.zeros((64, D), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (64, D))):
+        scores = ct.mma(query, ct.transpose(ct.load(K, (j, 0), (64, D))), ct.zeros((64, 64), ct.float32)) * scale
+        powers, factor, largest, total = softmax_step(scores, largest, total)
+        output = ct.mma(ct.astype(powers, V.dtype), ct.load(V, (j, 0), (64, D)), output * factor)
+    ct.store(out, (ct.bid(0), 0), ct.astype(output / total, out.dtype))
 
 
 def compiled(columns: int, rows: int = 128, **hints: int) -> ct.Compiled:
@@ -36,6 +49,15 @@ def test_two_blocks_of_64_columns_share_an_sm(hints):
 def test_one_block_if_a_hint_asks_for_it():
     made = compiled(64, occupancy=1)
     assert ".reqntid 384, 1, 1\n.maxnreg 168\n" in made.ptx
+
+
+def test_blocks_leave_a_wide_multiply_its_registers_at_launch():
+    """ptxas refuses (C7602) a wgmma with 128 registers of accumulator in kernels whose threads start with 128."""
+    arrays = ", ".join(f"{name}: f16[?,256]" for name in ("Q", "K", "V", "out"))
+    made = ct.compile(attention_of_64_keys, target="sm_90a", signature=f"{arrays}, scale: f32, D=256")
+    assert "wgmma.mma_async.sync.aligned.m64n256k16" in made.ptx
+    assert ".maxnreg 128\n" not in made.ptx
+    assert made.stage("cubin") is not None
 
 
 def test_no_constant_is_live_across_the_change_of_registers():

@@ -1,4 +1,4 @@
-"""Products that other multiplies read transposed are computed transposed (plan/operand_sides.py), in any wording."""
+"""Products that are only read transposed are computed transposed (plan/operand_sides.py), in any wording."""
 
 from __future__ import annotations
 
@@ -112,6 +112,38 @@ def of_softmax(Q, K, V, OUT, M: Integer, N: Integer, D: Integer):
         ct.store(OUT, (j, 0), ct.mma(ct.transpose(p), v, ct.zeros((N, D), ct.float32)))
 
 
+@ct.kernel
+def rows_of_softmax(Q, K, V, OUT, M: Integer, N: Integer, D: Integer, transposed: ct.Constant[bool]):
+    """Threads reduce the rows of a product, which the program may transpose; both multiplies start from zeros."""
+    q = ct.load(Q, (0, 0), (M, D))
+    total = ct.zeros((M, D), ct.float32)
+    for j in range(ct.num_tiles(K, 0, (N, D))):
+        k = ct.load(K, (j, 0), (N, D))
+        if transposed:
+            s = ct.transpose(ct.mma(k, ct.transpose(q), ct.zeros((N, M), ct.float32)) * 2.0)
+        else:
+            s = ct.mma(q, ct.transpose(k), ct.zeros((M, N), ct.float32)) * 2.0
+        p = (s - ct.max(s, axis=1, keepdims=True)).astype(Q.dtype)
+        total = ct.mma(p, ct.load(V, (j, 0), (N, D)), total)
+    ct.store(OUT, (0, 0), total)
+
+
+@ct.kernel
+def stored_transposed(A, B, C, M: Integer, N: Integer, K: Integer, transposed: ct.Constant[bool]):
+    """A sum that is transposed after the loop, and the same sum without a transposition."""
+    if transposed:
+        total = ct.zeros((N, M), ct.float32)
+        for k in range(ct.num_tiles(A, 1, (M, K))):
+            b = ct.transpose(ct.load(B, (k, 0), (K, N)))
+            total = ct.mma(b, ct.transpose(ct.load(A, (0, k), (M, K))), total)
+        ct.store(C, (0, 0), ct.transpose(total))
+    else:
+        total = ct.zeros((M, N), ct.float32)
+        for k in range(ct.num_tiles(A, 1, (M, K))):
+            total = ct.mma(ct.load(A, (0, k), (M, K)), ct.load(B, (k, 0), (K, N)), total)
+        ct.store(C, (0, 0), total)
+
+
 def inputs(random: np.random.Generator, m: int, n: int, d: int) -> tuple[np.ndarray, ...]:
     """Integers whose sums of products are exact in f16 and f32."""
     q, g = (random.integers(-1, 2, (STEPS * m, d)).astype(np.float16) for _ in range(2))
@@ -131,6 +163,11 @@ def expected_gradients(
 
 def ptx_of(kernel: object, args: tuple[object, ...], target: str) -> str:
     return ct.compile(kernel, target=target, signature=Signature.from_arguments(kernel, args), stop="ptx").ptx
+
+
+def instructions(kernel: object, args: tuple[object, ...], target: str) -> Counter[str]:
+    """How often each instruction is in the PTX of a kernel."""
+    return Counter(re.findall(r"^\s*(?:@\S+ )?([a-z][\w.:]*) ", ptx_of(kernel, args, target), re.M))
 
 
 def turned(kernel: object, args: tuple[object, ...], target: str) -> int:
@@ -158,12 +195,32 @@ def test_gradients(random: np.random.Generator, target: str, m: int, n: int, d: 
 def test_both_wordings_have_the_same_instructions(random: np.random.Generator, target: str, m: int, n: int) -> None:
     """Rows of queries with a transposition, and rows of keys without."""
     args = gradient_args(random, m, n, 64)
-    opcodes = [
-        Counter(re.findall(r"^\s*(?:@\S+ )?([a-z][\w.:]*) ", ptx_of(kernel, args, target), re.M))
-        for kernel in (gradients, gradients_by_keys)
-    ]
+    opcodes = [instructions(kernel, args, target) for kernel in (gradients, gradients_by_keys)]
     assert opcodes[0] == opcodes[1]
     assert not any(name.startswith("mma.sync") for name in opcodes[0])
+
+
+@pytest.mark.parametrize(("m", "n", "d"), [(128, 128, 128), (64, 64, 64), (128, 128, 64), (64, 128, 64)])
+def test_rows_that_threads_reduce(random: np.random.Generator, target: str, m: int, n: int, d: int) -> None:
+    """A product that threads read after a transposition is computed transposed.
+
+    Also beside tiles of its shape, and where its columns, of queries, take an instruction of tcgen05 with idle rows.
+    """
+    q, k, v = (random.integers(-1, 2, (rows, d)).astype(np.float16) for rows in (m, 2 * n, 2 * n))
+    wordings = [(q, k, v, np.full((m, d), np.nan, np.float32), m, n, d, transposed) for transposed in (True, False)]
+    s = 2 * q.astype(np.float32) @ k.astype(np.float32).T
+    parts = [(x - x.max(1, keepdims=True)) @ y for x, y in zip(np.split(s, 2, axis=1), np.split(v, 2), strict=True)]
+    for (found,) in run_everywhere(rows_of_softmax, (1,), wordings[0], [3], target=target, hints={}):
+        assert np.array_equal(found, sum(parts))
+    assert instructions(rows_of_softmax, wordings[0], target) == instructions(rows_of_softmax, wordings[1], target)
+
+
+def test_a_sum_that_is_stored_transposed(random: np.random.Generator, target: str) -> None:
+    a, b = random.integers(-2, 3, (128, 192)).astype(np.float16), random.integers(-2, 3, (192, 128)).astype(np.float16)
+    wordings = [(a, b, np.zeros((128, 128), np.float32), 128, 128, 64, transposed) for transposed in (True, False)]
+    for (found,) in run_everywhere(stored_transposed, (1,), wordings[0], [2], target=target, hints={}):
+        assert np.array_equal(found, a.astype(np.float32) @ b.astype(np.float32))
+    assert instructions(stored_transposed, wordings[0], target) == instructions(stored_transposed, wordings[1], target)
 
 
 def test_rows_that_fit_a_unit_better_stay(random: np.random.Generator, target: str) -> None:
