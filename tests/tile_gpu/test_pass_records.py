@@ -20,12 +20,14 @@ from tilec.lowering.target import TARGETS
 from tilec.text_input.stage_module import read_stage_module
 
 NAMES = [record.name for record in RECORDS]
+# In the order of a compile: tests that leave some out put them back last.
+HEURISTIC_NAMES = list(HEURISTICS)
 EVERY = [*RECORDS, *HEURISTICS.values()]
 
 
 @pytest.mark.parametrize("record", EVERY, ids=lambda record: record.name)
 def test_passes_that_a_pass_follows_precede_it(record: kernel_pass.KernelPass) -> None:
-    names = list(HEURISTICS) if record.name in HEURISTICS else NAMES
+    names = HEURISTIC_NAMES if record.name in HEURISTICS else NAMES
     assert all(names.index(name) < names.index(record.name) for name in record.after)
 
 
