@@ -12,8 +12,9 @@ from tilec.frozen import replace
 from tilec.lowering.target import Target, share_of_block
 from tilec.remarks import Loss, Remark
 
-# Blocks of an SM that registers and shared memory leave room for; the most slots of a ring.
-OCCUPANCY, STAGES = "tilec.occupancy", "tilec.stages"
+# Blocks of an SM that registers and shared memory leave room for; the most slots of a ring; the slots that rings get
+# first, which have more where no other block of the SM could use the memory.
+OCCUPANCY, STAGES, LATENCY = "tilec.occupancy", "tilec.stages", "tilec.latency"
 # 1 if a hint excludes clusters.
 NUM_CTAS = "tilec.num_ctas"
 # Why a cluster computes each tile block although no hint asks for it, as text.

@@ -8,6 +8,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_named
 from tilec.frozen import replace
 from tilec.lowering.kernel_hints import (
+    LATENCY,
     NUM_CTAS,
     OCCUPANCY,
     STAGES,
@@ -41,27 +42,25 @@ def entry_options(entry: ir.OpView, target: Target, options: CompileOptions) -> 
 
 
 def hinted_slots(entry: ir.OpView, target: Target, options: CompileOptions) -> int | None:
-    """The fewest slots to which a hint limits a ring of whole tiles; None without a hint."""
+    """The fewest slots of whole tiles that a hint names for a ring; None without a hint."""
     latencies = (tile_hint(op, "latency", target) for op in operations_named(entry, LOADS))
     limits = [options.stages, *latencies]
     return min((int(each) for each in limits if each is not None), default=None)
 
 
-def ring_stages(plan: MatrixPlan, target: Target) -> int | None:
-    """The ring depth that the hint `latency` of the TMA loads asks for: the largest, since they share a ring."""
+def _latency(plan: MatrixPlan, target: Target) -> int | None:
+    """The slots that the hint `latency` of the TMA loads asks for: the largest, since they share a ring."""
     latencies = [tile_hint(tile.owner, "latency", target) for tile in plan.loads]
     return max((int(latency) for latency in latencies if latency is not None), default=None)
 
 
 def carried_hints(plan: MatrixPlan, target: Target, options: CompileOptions, refusal: str | None) -> dict[str, int]:
     """The attributes of the tile_gpu.kernel that later stages follow; `refusal` is that of the hint `occupancy`."""
-    stages = options.stages or ring_stages(plan, target)
-    carried = {} if stages is None else {STAGES: stages}
-    if options.occupancy is not None and refusal is None:
-        carried[OCCUPANCY] = options.occupancy
-    if options.num_ctas == 1:
-        carried[NUM_CTAS] = options.num_ctas
-    return carried
+    occupancy = options.occupancy if refusal is None else None
+    num_ctas = options.num_ctas if options.num_ctas == 1 else None
+    latency = _latency(plan, target)
+    hints = {STAGES: options.stages, LATENCY: latency, OCCUPANCY: occupancy, NUM_CTAS: num_ctas}
+    return {name: value for name, value in hints.items() if value is not None}
 
 
 def occupancy_refusal(

@@ -31,10 +31,11 @@ from tilec.lowering.gpu.ir.enclosing import LOOPS, is_inside, is_repeated, loops
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.slots import users_of_slot
 from tilec.lowering.gpu.kernel_pass import Context
+from tilec.lowering.gpu.loops.loop_parts import divided_loops, has_choices
 from tilec.lowering.gpu.loops.other_iteration import copy_for, scalars_behind
-from tilec.lowering.gpu.memory.occupancy import blocks_together, followed_occupancy
+from tilec.lowering.gpu.memory.occupancy import blocks_in_memory, blocks_together, followed_occupancy
 from tilec.lowering.gpu.memory.shared_plan import BARRIER_BYTES, SharedPlan, memory_plan
-from tilec.lowering.kernel_hints import OCCUPANCY
+from tilec.lowering.kernel_hints import LATENCY, OCCUPANCY, kernel_hint
 from tilec.lowering.layout.shared_layout import BASE_ALIGNMENT_BYTES
 from tilec.lowering.target import Target, share_of_block
 from tilec.remarks import Loss, Remark
@@ -238,8 +239,9 @@ def _ring_slots(
 ) -> list[_RingSlots]:
     """The slots of each group of rings, which have few slots in the plan; `stages` replaces the slots wanted.
 
-    Rings get the slots that they want first, always the one that lacks the largest part. Memory that no other block on
-    the SM could use is theirs too: latencies vary, and a slot more than wanted costs nothing.
+    Rings get the slots that they want first, or those of the hint `latency`: always the one that lacks the largest
+    part. Memory that no other block on the SM could use is theirs too: latencies vary, and a slot more than wanted
+    costs nothing.
 
     Args:
         kernel: the tile_gpu.kernel of the rings.
@@ -249,19 +251,25 @@ def _ring_slots(
         stages: the most slots of a ring, or None.
     """
     multiplies = bool(operations_named(kernel, TENSOR_CORE_OPERATIONS))
-    found = [_wanting(rings, plan, stages, multiplies) for rings in groups]
+    latency = kernel_hint(kernel, LATENCY)
+    found = [_wanting(rings, plan, stages, latency, multiplies) for rings in groups]
     scratch = scratch_bytes(kernel)
     used = plan.declared_bytes + (BASE_ALIGNMENT_BYTES + scratch if scratch else 0)
     _divide(found, target.shared_bytes - used, target.tensor_memory_columns - plan.columns_used, most=False)
     added = sum((group.slots - group.least) * group.size_bytes for group in found)
     blocks = blocks_together(kernel, target, used + added, plan.tensor_columns)
+    if latency and any(map(has_choices, divided_loops(kernel))):
+        # Few slots by a hint leave memory to another block, for which later passes save registers and scratch memory.
+        blocks = blocks_in_memory(target, plan.declared_bytes + added, plan.tensor_columns)
     share = share_of_block(target, blocks)
     columns = plan.columns_used + sum((group.slots - group.least) * group.columns for group in found)
     _divide(found, share.shared_bytes - used - added, share.tensor_memory_columns - columns, most=True)
     return found
 
 
-def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | None, multiplies: bool) -> _RingSlots:
+def _wanting(
+    rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | None, latency: int | None, multiplies: bool
+) -> _RingSlots:
     plans = [plan.channels[op.channel] for op in rings]
     size_bytes = sum(ring.slot_bytes + _BARRIERS_BYTES for ring in plans)
     columns = sum(ring.slot_columns for ring in plans)
@@ -272,7 +280,8 @@ def _wanting(rings: Sequence[MakeChannelOp], plan: SharedPlan, stages: int | Non
     wanted = max(op.wanted or 1 for op in rings)
     as_wanted = all(op.producer == THREADS or is_read_by_threads(op) and not multiplies for op in rings)
     most = wanted if as_wanted else min(MAXIMUM_STAGES, _MOST_OF_WANTED * wanted)
-    return _RingSlots(rings, size_bytes, columns, wanted, is_rare, most, least, least)
+    first = latency or wanted
+    return _RingSlots(rings, size_bytes, columns, first, is_rare, max(first, most), least, least)
 
 
 def _is_rare(step: ir.Operation) -> bool:
