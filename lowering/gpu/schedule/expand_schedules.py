@@ -47,7 +47,9 @@ def expand_schedules(kernel: KernelOp, context: Context) -> bool:
     """
     is_changed = expand(kernel, context)
     for step in (share_processor, prefetch_loads) if context.options.pipeline else ():
-        is_changed |= step(kernel, context)
+        if step(kernel, context):
+            is_changed = True
+            context.changed()
     return is_changed
 
 

@@ -113,9 +113,13 @@ KERNEL_ROWS = (
     KernelRow(
         "9.7.9.27.1.4",
         "cp.async.bulk.prefetch.tensor",
-        "`ct.prefetch` of a tile of an array or a tiled view",
+        "`ct.prefetch` of a tile of an array or a tiled view; loops with rings of one or two slots",
         "both targets; omitted if the index depends on memory",
-        ("kernels/loads/test_prefetch.py::test_product", "kernels/loads/test_prefetch.py::test_tiled_view"),
+        (
+            "kernels/loads/test_prefetch.py::test_product",
+            "kernels/loads/test_prefetch.py::test_tiled_view",
+            "kernels/loads/test_prefetches_of_loops.py::test_results",
+        ),
     ),
     KernelRow(
         "5.5.3.4",

@@ -205,7 +205,7 @@ CONVOLUTION = (
             program_test("convolution run"),
             program_test("convolution run", "sm_90a"),
             "kernels/convolution/test_image_runs.py::test_one_seed",
-            "kernels/convolution/test_image_runs.py::test_run_loads_a_third_of_the_pixels",
+            "kernels/convolution/test_image_runs.py::test_run_loads_each_pixel_once",
             "kernels/convolution/test_dense_runs.py::test_rows_of_each_tap",
         ),
         differs=(
