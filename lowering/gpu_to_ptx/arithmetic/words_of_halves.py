@@ -58,7 +58,7 @@ def _of_words(
     if number is None or not 0 <= number < _BITS:
         return None
     fields = [field_of(lowering, ELEMENTS["i16"], register) for register in pairs[0]]
-    if name == "shrsi" and any(field is None or field.bounds[0] < 0 for field in fields):
+    if name == "shrsi" and not all(field is not None and _is_positive(field) for field in fields):
         return None
     is_left = name == "shli"
     moved = lowering.compute(f"{'shl.b32' if is_left else 'shr.u32'} $0, $1, {number};", "i32", word)
@@ -66,6 +66,11 @@ def _of_words(
         mask = (_MASK << number & _MASK if is_left else _MASK >> number) * _BOTH
         moved = lowering.compute(f"and.b32 $0, $1, {mask:#x};", "i32", moved)
     return halves_of(lowering, moved)
+
+
+def _is_positive(field: BitField) -> bool:
+    """Whether an integer has no sign: neither copies of one, nor a bit in its place."""
+    return field.bounds[0] >= 0 and field.zeros + field.bits < _BITS
 
 
 def _is_kept(field: BitField | None, amount: int) -> bool:

@@ -15,7 +15,7 @@ from tilec.signature import Signature
 
 TARGETS = ("sm_100a", "sm_90a")
 COUNT = 1024
-RESULTS = 12
+RESULTS = 14
 
 
 def results_of(x, y):
@@ -33,6 +33,9 @@ def results_of(x, y):
         x & y,
         (x | y) ^ (y >> 1),
         ((x >> 8) & 0x7F) << 8,
+        # Bits that are moved to the place of the sign.
+        (x << 11) >> 8,
+        ((x & 15) << 12) >> 3,
     )
 
 
