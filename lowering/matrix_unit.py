@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from tilec.dialect.tile_gpu.matrix_rules import WEIGHT_STATIONARY_COLUMNS, WEIGHT_STATIONARY_ROWS
 from tilec.dialect.tile_gpu.operations.channel import MMA, THREADS, WGMMA
-from tilec.dialect.tile_gpu.operations.matrix import WEIGHT_STATIONARY_COLUMNS, WEIGHT_STATIONARY_ROWS
 from tilec.dialect.tile_gpu.operations.scaled import SCALED_KINDS
 from tilec.element_types import element_type
 from tilec.lowering.layout.blocked import rectangles

@@ -7,8 +7,9 @@ import json
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.matrix_rules import is_transposed
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, WgmmaOp, is_transposed
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, WgmmaOp
 from tilec.dialect.tile_gpu.operations.tensor_map import ListWordOp, MakeTensorMapOp, words_of
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.walk import operations_named

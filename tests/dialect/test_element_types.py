@@ -7,7 +7,7 @@ import pytest
 
 from tilec.dialect.bytecode.tags import NUMBER_TAGS
 from tilec.dialect.mlir import context, ir
-from tilec.dialect.tile_gpu.operations.matrix import KINDS
+from tilec.dialect.tile_gpu.matrix_rules import KINDS
 from tilec.element_types import ELEMENT_TYPES, EXTENSION_FLOATS, element_type
 from tilec.language import datatypes
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS as REGISTER_ELEMENTS

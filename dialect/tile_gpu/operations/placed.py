@@ -7,6 +7,20 @@ from tilec.dialect.attributes import Flag, Int32
 from tilec.dialect.fields import Operand, Result, TypeVariable
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import Category, Interface, Memory
+from tilec.dialect.tile_gpu.matrix_rules import (
+    SIGNS,
+    elements_of_operands,
+    matrix_shapes,
+    moved_rows,
+    places_of_operands,
+    rows_inside,
+    scaled_accumulator,
+    signs_of_integers,
+    skipped_rows,
+    sparse_shapes,
+    weight_stationary,
+    whole_steps,
+)
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.operations.matrix import (
     ID_CLAUSE,
@@ -19,18 +33,6 @@ from tilec.dialect.tile_gpu.operations.matrix import (
     AnyKind,
     Kind,
     PackedKind,
-    elements_of_operands,
-    matrix_shapes,
-    moved_rows,
-    negated_floats,
-    places_of_operands,
-    rows_inside,
-    scaled_accumulator,
-    signs_of_integers,
-    skipped_rows,
-    sparse_shapes,
-    weight_stationary,
-    whole_steps,
 )
 from tilec.dialect.tile_gpu.operations.memory import ROW_RULES
 from tilec.dialect.tile_gpu.operations.scaled import scale_shapes, scaled_kind
@@ -255,8 +257,7 @@ class MultiplyOp(Operation, name="multiply"):
         weight_stationary,
         rows_inside,
         elements_of_operands,
-        signs_of_integers,
-        negated_floats,
+        *SIGNS,
         places_of_operands,
         whole_steps,
         skipped_rows,

@@ -7,8 +7,9 @@ from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
+from tilec.dialect.tile_gpu.matrix_rules import packed_problem, pair_shapes
 from tilec.dialect.tile_gpu.namespace import Operation
-from tilec.dialect.tile_gpu.operations.matrix import ID_CLAUSE, RHS_KIND_CLAUSE, PackedKind, packed_problem, pair_shapes
+from tilec.dialect.tile_gpu.operations.matrix import ID_CLAUSE, RHS_KIND_CLAUSE, PackedKind
 from tilec.dialect.tile_gpu.sets import Boolean, SharedBuffer, TensorBuffer
 from tilec.dialect.tile_gpu.types import BufferType
 from tilec.dialect.verify import types_only

@@ -1,6 +1,5 @@
 """TMA copies between global and shared memory."""
 
-import itertools
 import math
 import re
 from collections.abc import Sequence
@@ -9,10 +8,10 @@ from tilec.dialect.attributes import Enumeration, Flag, Int32
 from tilec.dialect.fields import Operand
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.interface import Category, Executor, Interface, Memory, Scratch
+from tilec.dialect.tile_gpu.matrix_rules import METADATA
 from tilec.dialect.tile_gpu.namespace import Operation
 from tilec.dialect.tile_gpu.operations.channel import PAIR, channel_of_kernel
 from tilec.dialect.tile_gpu.operations.kernel import kernel_around
-from tilec.dialect.tile_gpu.operations.matrix import METADATA
 from tilec.dialect.tile_gpu.operations.tensor_map import IM2COL_KINDS, PACKED_BITS, coordinates_of, made_by, words_of
 from tilec.dialect.tile_gpu.sets import Boolean, Channel, Index, Integer16, Integer32, SharedBuffer, TensorMap
 from tilec.element_types import element_type
@@ -119,19 +118,6 @@ def row_boxes(op: ir.OpView) -> int:
     buffer, box = op.buffer.type, op.map.owner.box
     rows = math.prod(buffer.shape) // (_panels(buffer, box[0]) * loaded_parts(op))
     return rows // math.prod(box)
-
-
-def box_starts(op: ir.OpView) -> list[list[int]]:
-    """The first element of each box of a copy by a CTA alone, less that of the copy, by coordinate."""
-    box, parts = op.map.owner.box, row_boxes(op)
-    rest = [0] * (len(op.coordinates) - len(box))
-    starts = list[list[int]]()
-    for part, panel in itertools.product(range(parts), range(_panels(op.buffer.type, box[0]))):
-        start = [0] * len(box) + rest
-        start[outermost_wide(box)] += part * box[outermost_wide(box)]
-        start[0] += panel * box[0]
-        starts.append(start)
-    return starts
 
 
 def outermost_wide(box: Sequence[int]) -> int:

@@ -9,9 +9,10 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.tile_gpu.matrix_rules import WORDS_OF_PAIR
 from tilec.dialect.tile_gpu.operations.channel import MMA, PAIR, THREADS, TMA, MakeChannelOp, channel_of
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.operations.matrix import WORDS_OF_PAIR, Tcgen05MmaOp, Tcgen05MmaSparseOp
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
 from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp
 from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR, BufferType, ChannelType

@@ -9,13 +9,8 @@ from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
-from tilec.dialect.tile_gpu.operations.matrix import (
-    LANES_OF_WORD,
-    MAXIMUM_SHIFTS,
-    Tcgen05MmaOp,
-    Tcgen05MmaSparseOp,
-    rhs_kind,
-)
+from tilec.dialect.tile_gpu.matrix_rules import LANES_OF_WORD, MAXIMUM_SHIFTS, rhs_kind
+from tilec.dialect.tile_gpu.operations.matrix import Tcgen05MmaOp, Tcgen05MmaSparseOp
 from tilec.dialect.tile_gpu.operations.scaled import Tcgen05CopyScalesOp, Tcgen05MmaScaledOp
 from tilec.dialect.tile_gpu.types import TENSOR, BufferType
 from tilec.element_types import element_type
@@ -44,7 +39,7 @@ _ATOM = MatrixOperand(SharedLayout((32, 16), 1, 1), 1)
 _WORDS = MatrixOperand(SharedLayout((128, 16), 1, 1), 1)
 # The bit of the instruction descriptor for a sparse lhs (PTX ISA 9.7.16.4.2).
 _SPARSE = 1 << 2
-# The bit that negates A.
+# The bit that negates A, of floats (PTX ISA 9.7.16.4.2).
 _NEGATED = 1 << 13
 # PTX ISA 9.7.16.4.3: the place of a shift in the upper word of a mask.
 _SHIFT_OF_MASK = 24

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp, rhs_kind
+from tilec.dialect.tile_gpu.matrix_rules import rhs_kind
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.element_types import element_type
 from tilec.lowering.gpu_to_ptx.matrix.wgmma_operands import (
     Sides,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.operations.matrix import PATTERN_ROWS, row_of_run
+from tilec.dialect.tile_gpu.matrix_rules import PATTERN_ROWS, row_of_run
 from tilec.lowering.gpu.memory.shared_plan import shared_layout
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering

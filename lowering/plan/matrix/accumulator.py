@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.matrix_rules import MOST_SCALE, SCALED_MMA_KINDS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.operations.matrix import MOST_SCALE, SCALED_MMA_KINDS
 from tilec.dialect.walk import operations_in, operations_inside, reached
 from tilec.element_types import element_type
 from tilec.lowering.tile.analysis.constants import splat_attribute

@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.operations.matrix import PATTERN_ROWS, row_of_run
+from tilec.dialect.tile_gpu.matrix_rules import PATTERN_ROWS, row_of_run
 from tilec.dialect.tilex.im2col_type import Im2colViewType
 from tilec.lowering.plan.matrix.runs_of_taps import Row, StationaryTile, skipped_pixels
 from tilec.lowering.target import TENSOR_LANES, Target, targets_with

@@ -22,7 +22,7 @@ from dataclasses import replace
 from itertools import pairwise
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.operations.matrix import MAXIMUM_SHIFTS, most_shifted_rows
+from tilec.dialect.tile_gpu.matrix_rules import MAXIMUM_SHIFTS, most_shifted_rows
 from tilec.dialect.tile_gpu.operations.shifted_rows import LANE_GROUPS, MOST_OF_SPAN
 from tilec.dialect.tilex.im2col_type import RUN, STATIONARY, WEIGHTS, Im2colViewType
 from tilec.dialect.walk import operations_named, users_of

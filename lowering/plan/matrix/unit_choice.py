@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.spelling import spell
+from tilec.dialect.tile_gpu.matrix_rules import NARROW_FLOATS
 from tilec.dialect.tile_gpu.operations.channel import THREADS
-from tilec.dialect.tile_gpu.operations.matrix import NARROW_FLOATS
 from tilec.lowering.matrix_unit import TCGEN05_LEAST_COLUMNS, UNITS, MatrixTypes, MatrixUnit
 from tilec.lowering.plan.matrix.accumulator import Accumulator
 from tilec.lowering.plan.matrix.scale_factors import (
