@@ -34,8 +34,7 @@ from tilec.compile_options import DEFAULTS
 from tilec.errors import TilecError
 from tilec.explain.cost import LoopCost
 from tilec.explain.reports import reports_of
-from tilec.lowering.gpu.cost.loop_cycles import iterations_of
-from tilec.lowering.gpu.cost.loop_work import cycles_of
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of, iterations_of
 from tilec.lowering.gpu.kernel_pass import KernelPass
 from tilec.lowering.gpu.passes import HEURISTICS, PASSES, table_of
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tilec.errors import TilecError
 from tilec.explain.reports import reports_of
-from tilec.lowering.gpu.cost.loop_work import CHAIN, RING, cycles_of
-from tilec.lowering.model.step import TENSOR_PIPE
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of
+from tilec.lowering.model.step import CHAIN, RING, TENSOR_PIPE
 
 
 def timeline(compiled: Any, blocks_in_registers: int, iterations: Sequence[float] = ()) -> dict[str, Any] | None:

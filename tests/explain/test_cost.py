@@ -11,7 +11,7 @@ import pytest
 
 import tilec as ct
 from tilec.explain.cost import EpilogueOverlap, KernelCost, LoopCost, kernel_costs
-from tilec.lowering.gpu.cost.loop_work import cycles_of
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.matmul import Matmul, predict_matmul
 from tilec.lowering.model.step import TENSOR_PIPE

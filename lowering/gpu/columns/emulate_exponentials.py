@@ -26,7 +26,8 @@ from tilec.dialect.walk import operations_inside
 from tilec.lowering import emitter
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
 from tilec.lowering.gpu.cost.elementwise_work import exponential_elements, exponential_work
-from tilec.lowering.gpu.cost.loop_work import LoopWork, Run, busy_cycles, loops_of
+from tilec.lowering.gpu.cost.loop_cycles import busy_cycles
+from tilec.lowering.gpu.cost.loop_work import LoopWork, Run, loops_of
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.ir.tile_size import thread_elements
 from tilec.lowering.gpu.kernel_pass import Context

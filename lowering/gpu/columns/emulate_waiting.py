@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.columns.emulate_exponentials import SAVED, set_shares
-from tilec.lowering.gpu.cost.loop_work import cycles_of
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of
 from tilec.lowering.gpu.kernel_pass import Context
 
 

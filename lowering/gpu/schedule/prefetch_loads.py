@@ -17,19 +17,21 @@ from typing import TypeAlias
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.channel import TMA
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp, ProgramIdOp
-from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp, TmaPrefetchOp, box_starts
+from tilec.dialect.tile_gpu.operations.tma import TmaLoadOp, TmaPrefetchOp
 from tilec.dialect.walk import operations_in, operations_inside, operations_named, owner_of, reached_from, views_in
 from tilec.lowering import emitter
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.channels.ring_depth import rings_of
-from tilec.lowering.gpu.cost.loop_cycles import cycles_of_loops
-from tilec.lowering.gpu.cost.loop_work import cycles_of, loops_of, prefetches_beside
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of, cycles_of_loops
+from tilec.lowering.gpu.cost.loop_work import loops_of, prefetches_beside
 from tilec.lowering.gpu.ir.enclosing import LOOPS
 from tilec.lowering.gpu.ir.operation_role import LOAD
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.other_iteration import copy_all, scalars_behind
+from tilec.lowering.gpu.memory.boxes import box_starts
 from tilec.lowering.gpu.memory.occupancy import blocks_together
+from tilec.lowering.layout.scale_layout import is_scale_layout
 from tilec.lowering.model.constants import device_of
 from tilec.lowering.model.step import RING
 
@@ -52,12 +54,7 @@ def prefetch_loads(kernel: KernelOp, context: Context) -> bool:
     short = {op.channel for op in rings_of(kernel, TMA) if op.stages <= _SHORT}
     if not short:
         return False
-    used = _numbers_used_by(operations_inside(kernel))
-    loads = [
-        (loop, load)
-        for loop, load in _loads_of_loops(kernel)
-        if load.channel in short and not used <= _numbers_behind(list(load.coordinates))
-    ]
+    loads = _loads_of_several_blocks(kernel, [each for each in _loads_of_loops(kernel) if each[1].channel in short])
     if not loads:
         return False
     device, plan = device_of(context.target.name), context.plan(kernel)
@@ -81,16 +78,25 @@ def prefetch_loads(kernel: KernelOp, context: Context) -> bool:
     return True
 
 
+def _loads_of_several_blocks(
+    kernel: KernelOp, loads: list[tuple[ir.Operation, TmaLoadOp]]
+) -> list[tuple[ir.Operation, TmaLoadOp]]:
+    """The loads whose tile does not depend on all numbers of the tile block that the kernel uses."""
+    used = _numbers_used_by(operations_inside(kernel)) if loads else set()
+    return [(loop, load) for loop, load in loads if not used <= _numbers_behind(list(load.coordinates))]
+
+
 def _loads_of_loops(kernel: KernelOp) -> Iterator[tuple[ir.Operation, TmaLoadOp]]:
-    """The innermost loops of the role that loads, each with the loads of boxes in its body."""
+    """The innermost loops of the role that loads, each with the loads of boxes of a matrix in its body."""
     assert kernel.roles is not None, "the kernel has roles"
     for loop in operations_named(kernel, ("scf.for",)):
         body = loop.operation.regions[0].blocks[0]
         if any(op.name in LOOPS for op in operations_inside(loop)):
             continue
         for load in views_in(body, (TmaLoadOp.OPERATION_NAME,)):
+            is_matrix = load.map.owner.kind is None and not is_scale_layout(load.buffer.type.layout)
             # The program may prefetch by itself.
-            if load.map.owner.kind is None and not prefetches_beside(load):
+            if is_matrix and not prefetches_beside(load):
                 yield loop.operation, load
 
 

@@ -20,6 +20,7 @@ from tilec.dialect.tile_gpu.operations.tma import (
     outermost_wide,
     row_boxes,
 )
+from tilec.lowering.gpu.memory.boxes import box_starts
 from tilec.lowering.gpu.memory.shared_plan import PRODUCER, ChannelPlan, shared_layout, stored_layout
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.memory.channel_position import barrier_address
@@ -60,23 +61,22 @@ def _panels(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> li
             (lowering.plus(base, offset), [start, *coordinates[1:]])
             for offset, start in zip(offsets, starts, strict=True)
         ]
-    layout = shared_layout(buffer.type)
-    panels = []
-    for panel in range(layout.panels):
-        address = lowering.plus(base, panel * layout.panel_stride_bytes)
+    layout, op = shared_layout(buffer.type), operation.opview
+    if op.map.owner.kind is None:
+        part_bytes = math.prod(op.map.owner.box[1:]) * layout.row_bytes
+        starts = box_starts(op)
+    else:
         # The slices of a panel are at an offset.
-        step = 0 if "slices" in operation.attributes else operation.opview.map.owner.box[0]
-        inner = lowering.plus(coordinates[0], panel * step)
-        panels.append((address, [inner, *coordinates[1:]]))
-    if operation.opview.map.owner.kind is not None:
-        return panels
-    box = list(operation.opview.map.owner.box)
-    along, box_bytes = outermost_wide(box), math.prod(box[1:]) * layout.row_bytes
-    parts = [
-        _part(lowering, panels, along, number * box[along], number * box_bytes)
-        for number in range(row_boxes(operation.opview))
-    ]
-    return [copy for part in parts for copy in part]
+        step, part_bytes = 0 if "slices" in operation.attributes else op.map.owner.box[0], 0
+        others = [0] * (len(coordinates) - 1)
+        starts = [[panel * step, *others] for panel in range(layout.panels)]
+    copies = []
+    for number, start in enumerate(starts):
+        part, panel = divmod(number, layout.panels)
+        address = lowering.plus(base, panel * layout.panel_stride_bytes + part * part_bytes)
+        moved = [lowering.plus(value, first) for value, first in zip(coordinates, start, strict=False)]
+        copies.append((address, moved))
+    return copies
 
 
 def _part_address(lowering: Lowering, operation: ir.Operation, buffer: ir.Value) -> ir.Value:

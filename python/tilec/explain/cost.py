@@ -11,8 +11,8 @@ from tilec.dialect.tile_gpu.operations.claims import TryCancelOp
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.walk import operations_named
 from tilec.errors import SourceLocation
-from tilec.lowering.gpu.cost.loop_cycles import iterations_of
-from tilec.lowering.gpu.cost.loop_work import LoopCycles, LoopWork, Ring, cycles_of, loops_of, timeline_cycles
+from tilec.lowering.gpu.cost.loop_cycles import LoopCycles, cycles_of, iterations_of, timeline_cycles
+from tilec.lowering.gpu.cost.loop_work import LoopWork, Ring, loops_of
 from tilec.lowering.gpu.kernel_cycles import blocks_per_processor
 from tilec.lowering.kernel_hints import CLUSTER_CHOICE
 from tilec.lowering.model.constants import Device, device_of

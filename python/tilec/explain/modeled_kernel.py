@@ -19,8 +19,8 @@ from tilec.errors import SourceLocation
 from tilec.explain.cost import epilogue_overlap
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.cost.computed_elements import VisitedTiles
-from tilec.lowering.gpu.cost.loop_cycles import iterations_of
-from tilec.lowering.gpu.cost.loop_work import FEW_COLUMNS, UNLIMITED_STAGES, LoopWork, Price, cycles_of, loops_of
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of, iterations_of
+from tilec.lowering.gpu.cost.loop_work import FEW_COLUMNS, UNLIMITED_STAGES, LoopWork, Price, loops_of
 from tilec.lowering.gpu.cost.operation_work import work_of
 from tilec.lowering.gpu.ir.enclosing import LOOPS, is_repeated
 from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
