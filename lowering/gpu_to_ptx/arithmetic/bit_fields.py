@@ -97,6 +97,11 @@ def _masked(field: BitField, number: int) -> BitField | None:
     return BitField(field.word, shift, bits, False, zeros) if bits > 0 else None
 
 
+def has_no_sign(field: BitField, width: int) -> bool:
+    """Whether a signed integer of `width` bits that is a field has neither copies of a sign nor a bit in its place."""
+    return field.bits + field.zeros < width and field.bounds[0] >= 0
+
+
 def record_divided(
     lowering: Lowering, kind: PtxElement, name: str, source: ir.Value, number: int, result: ir.Value
 ) -> None:
@@ -113,7 +118,7 @@ def record_divided(
     field = field_of(lowering, kind, source)
     if field is None or number < 1 or number & number - 1:
         return
-    if name in ("divsi", "remsi") and (field.bits + field.zeros >= kind.bits or field.bounds[0] < 0):
+    if name in ("divsi", "remsi") and not has_no_sign(field, kind.bits):
         return
     is_remainder, is_signed = name.startswith("rem"), name.endswith("si")
     shift = "shrsi" if is_signed else "shrui"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilec.dialect.mlir import ir
 from tilec.lowering.emitter import number_of_all
-from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import field_of, record_bits, record_resized
+from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import field_of, has_no_sign, record_bits, record_resized
 from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, Step, each_distinct, partners
@@ -58,7 +58,7 @@ def _of_words(
     if number is None or not 0 <= number < _BITS:
         return None
     fields = [field_of(lowering, ELEMENTS["i16"], register) for register in pairs[0]]
-    if name == "shrsi" and not all(field is not None and _is_positive(field) for field in fields):
+    if name == "shrsi" and not all(field is not None and has_no_sign(field, _BITS) for field in fields):
         return None
     is_left = name == "shli"
     moved = lowering.compute(f"{'shl.b32' if is_left else 'shr.u32'} $0, $1, {number};", "i32", word)
@@ -66,11 +66,6 @@ def _of_words(
         mask = (_MASK << number & _MASK if is_left else _MASK >> number) * _BOTH
         moved = lowering.compute(f"and.b32 $0, $1, {mask:#x};", "i32", moved)
     return halves_of(lowering, moved)
-
-
-def _is_positive(field: BitField) -> bool:
-    """Whether an integer has no sign: neither copies of one, nor a bit in its place."""
-    return field.bounds[0] >= 0 and field.zeros + field.bits < _BITS
 
 
 def _is_kept(field: BitField | None, amount: int) -> bool:
