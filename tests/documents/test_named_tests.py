@@ -1,4 +1,4 @@
-"""The tests that pages name exist: a renamed one is found without generating the pages."""
+"""Each test that a page names exists; the pages that tests generate are not generated for it."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGES = [page for page in sorted((TESTS.parent / "docs").rglob("*.md")) if NAMED
 
 @cache
 def functions_of(path: Path) -> set[str]:
-    """The names of the functions and classes of a file; none if there is no such file."""
+    """The names of all functions and classes of a file; empty if the file does not exist."""
     tree = ast.parse(path.read_text()) if path.is_file() else ast.Module([], [])
     return {node.name for node in ast.walk(tree) if isinstance(node, (ast.FunctionDef, ast.ClassDef))}
 

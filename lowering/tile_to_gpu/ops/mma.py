@@ -37,8 +37,8 @@ def _in_registers(multiply: Multiply, conversion: Conversion, issue: Callable[..
     conversion.set(result, issue([accumulator, lhs, rhs], conversion.type(result)))
 
 
-def _is_negated(multiply: Multiply) -> bool:
-    return multiply.lhs.is_negated != multiply.rhs.is_negated
+def _negation(multiply: Multiply) -> dict[str, Any]:
+    return {"negated": multiply.lhs.is_negated != multiply.rhs.is_negated}
 
 
 def _signs(types: MatrixTypes) -> dict[str, Any]:
@@ -69,8 +69,7 @@ def _wgmma(multiply: Multiply, conversion: Conversion) -> None:
     types = multiply.types
 
     def issue(operands: list[ir.Value], type: ir.Type) -> ir.Value:
-        attributes = {**_signs(types), "kind": types.element, "promote": multiply.promotes}
-        attributes["negated"] = _is_negated(multiply)
+        attributes = {"kind": types.element, "promote": multiply.promotes, **_signs(types), **_negation(multiply)}
         attributes |= {} if multiply.lhs.stationary is None else attributes_of_rows(multiply.lhs.stationary)
         operands = [*operands, _metadata(multiply, conversion), []]
         in_flight = emitter.gpu(WgmmaOp, operands, [type], **attributes).result
@@ -118,7 +117,7 @@ def _tcgen05(multiply: Multiply, conversion: Conversion) -> None:
         made = emitter.gpu(MultiplySparseOp, operands, [type], **attributes).result
     else:
         kinds = {"kind": multiply.lhs.packed_kind or multiply.types.element, "rhs_kind": multiply.rhs.packed_kind}
-        attributes = {**kinds, **_signs(multiply.types), "scale": scale or None, "negated": _is_negated(multiply)}
+        attributes = {**kinds, **_signs(multiply.types), **_negation(multiply), "scale": scale or None}
         tile = multiply.lhs.stationary
         skipped = [] if tile is None else skipped_rows(tile, type, conversion)
         attributes |= {} if tile is None else attributes_of_rows(tile)
