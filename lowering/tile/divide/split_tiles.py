@@ -178,11 +178,12 @@ def _is_computed_in_parts(accepts: Accepts, value: ir.Value, part: Part) -> bool
     """Whether no permutation, and no operation on the elements of several tiles, keeps a tile whole."""
     if isinstance(value.owner, ir.Block):
         return True
-    maker, varying = value.owner, _varying(value.owner, part)
+    maker = value.owner
     if maker.operation.name == "cuda_tile.permute":
         return accepts(_before_permute(maker, part))
     if not _computes_elements(maker):
         return True
+    varying = _varying(maker, part)
     return len(varying) <= 1 and all(_is_computed_in_parts(accepts, each, part) for each in varying)
 
 

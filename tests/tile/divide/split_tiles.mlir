@@ -102,5 +102,20 @@ entry @k(%p: tile<ptr<f16>>, %n: tile<i32>, %far: tile<i64>, %halves: tile<ptr<f
     continue %d2 : tile<1x64x32xf32>
   }
   print_tko "%f", %dx : tile<1x64x32xf32> -> token
+  // A reduction has a dimension more than its parts.
+  // CHECK: [[MOST:%.*]] = reduce
+  // CHECK: extract [[MOST]][{{.*}} : tile<2x64x32xi16> -> tile<1x64x32xi16>
+  // CHECK: exti {{.*}} : tile<1x64x32xi16> -> tile<1x64x32xi32>
+  %numbers = iota : tile<32xi16>
+  %row = reshape %numbers : tile<32xi16> -> tile<1x1x1x32xi16>
+  %rows = broadcast %row : tile<1x1x1x32xi16> -> tile<16x2x64x32xi16>
+  %most = reduce %rows dim=0 identities=[0 : i16] : tile<16x2x64x32xi16> -> tile<2x64x32xi16>
+  (%left: tile<i16>, %right: tile<i16>) {
+    %larger = maxi %left, %right unsigned : tile<i16>
+    yield %larger : tile<i16>
+  }
+  %extended = exti %most signed : tile<2x64x32xi16> -> tile<2x64x32xi32>
+  %part = extract %extended[%one, %zero, %zero] : tile<2x64x32xi32> -> tile<1x64x32xi32>
+  print_tko "%d", %part : tile<1x64x32xi32> -> token
   return
 }
