@@ -134,6 +134,11 @@ def _compute_in_turn(store: ir.Operation) -> None:
     computed, begin = (owner_of(operand) for operand in store.operands)
     if begin is None or computed is None or not begin.block == computed.block == store.block:
         return
+    made = begin.operands[0].owner.operation
+    if made.block == begin.block and computed.is_before_in_block(made):
+        if len(made.operands):
+            return
+        made.move_before(computed)
     begin.move_before(computed)
     wide = owner_of(computed.operands[0]) if computed.name == _MULTIPLY else None
     is_conversion = wide is not None and wide.name == MathOp.OPERATION_NAME and wide.opview.function == "ftof.rn"

@@ -33,6 +33,20 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
   %g = tile_gpu.splat %x : f32 -> !e
   %u = arith.constant dense<2.0> : !w
   %wide = tile_gpu.math "ftof.rn" %narrow : !n -> !w
+  // A channel that is made after the elements of an operand is made before them.
+  // CHECK: tile_gpu.make_channel {{.*}} producer threads consumers [wgmma] reuse once
+  // CHECK-NEXT: [[ONCE:%.*]] = tile_gpu.put_begin
+  // CHECK-NEXT: [[FIRST:%.*]] = arith.mulf
+  // CHECK-NEXT: tile_gpu.store_shared [[FIRST]], [[ONCE]]
+  %first = arith.mulf %u, %u : !w
+  %made = tile_gpu.make_channel stages 1 producer threads consumers [wgmma] reuse once : channel<[!a]>
+  %free = tile_gpu.put_begin %made : channel<[!a]>
+  tile_gpu.store_shared %first, %free : !w -> !a
+  tile_gpu.put_commit %made : channel<[!a]>
+  %stored = tile_gpu.get %made consumer 0 : channel<[!a]>
+  %t4 = tile_gpu.wgmma bf16 %stored, %keys, %none : !a, !b -> !d
+  %y4 = tile_gpu.wgmma_wait %t4 pending 0 : !d
+  %z4 = math.fma %y4, %f, %none : !d
   // CHECK: scf.for
   // CHECK: [[SLOT:%.*]] = tile_gpu.put_begin
   // CHECK-NEXT: [[TILE:%.*]] = tile_gpu.math "scale.rn"
@@ -46,7 +60,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: f32) target "sm_90a" warps 8 {
   // CHECK: arith.addf
   // CHECK: tile_gpu.wgmma f8E4M3FN promote %{{.*}}, %{{.*}}, %{{.*}} times [%{{.*}}]
   %o, %p, %r, %q3 = scf.for %i = %m to %n step %one
-      iter_args(%s = %none, %t = %small, %v = %none, %w = %none) -> (!d, !e, !d, !d) : i32 {
+      iter_args(%s = %none, %t = %small, %v = %z4, %w = %none) -> (!d, !e, !d, !d) : i32 {
     %scaled = arith.mulf %wide, %u : !w
     %empty = tile_gpu.put_begin %q : channel<[!a]>
     tile_gpu.store_shared %scaled, %empty : !w -> !a
