@@ -6,6 +6,7 @@ Sharing removes the moves of a loop's accumulator. Values share if their live ra
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable
 
 from tilec.lowering.ptx.flow import Flow, Liveness
@@ -20,12 +21,19 @@ Affinity = tuple[int, int]
 def coalesce(program: Program, flow: Flow, live: Liveness) -> list[int]:
     """For each value the number of its register, a value among those that share it."""
     sharing = _Sharing(program, flow, live)
-    for affinities in _affinities(program, flow, live):
+    in_flight, *others = _affinities(program, flow, live)
+    repeated = _repeated(program, live, in_flight)
+    accumulators = {value for pair in in_flight for value in pair}
+    for affinities in (in_flight, *([pair for pair in each if pair not in repeated] for each in others)):
         for connected in _connected(affinities, sharing.leader):
             # Usually the whole connected group can share, and one test decides it; a chain of ties is long.
             if not sharing.join({value for pair in connected for value in pair}):
                 for pair in connected:
                     sharing.join(pair)
+    for pair in repeated:
+        # One register of two accumulators whose other registers differ makes ptxas serialize both (C7511).
+        if any(accumulators.isdisjoint(sharing.of(value)) for value in pair):
+            sharing.join(pair)
     return sharing.leader
 
 
@@ -49,6 +57,22 @@ def _affinities(program: Program, flow: Flow, live: Liveness) -> list[list[Affin
             branches.setdefault(depth, []).extend(pair for pair in pairs if pair[0] in live.used)
     depths = sorted({*ties, *branches}, reverse=True)
     return [in_flight, *(ties.get(depth, []) + branches.get(depth, []) for depth in depths)]
+
+
+def _repeated(program: Program, live: Liveness, in_flight: list[Affinity]) -> dict[Affinity, None]:
+    """The affinities of values that a branch passes to several arguments, as zero to all registers of accumulators.
+
+    Only those of the classes of accumulators of warpgroups count.
+    """
+    classes = {program.classes[result] for result, _ in in_flight}
+    found: dict[Affinity, None] = {}
+    for block in program.blocks if in_flight else ():
+        for target, passed in zip(block.end.targets, block.end.arguments, strict=True):
+            times = Counter(passed)
+            pairs = zip(program.blocks[target].arguments, passed, strict=True)
+            several = [pair for pair in pairs if times[pair[1]] > 1 and pair[0] in live.used]
+            found.update((pair, None) for pair in several if program.classes[pair[1]] in classes)
+    return found
 
 
 def _connected(affinities: list[Affinity], leader: list[int]) -> list[list[Affinity]]:
@@ -81,12 +105,17 @@ class _Sharing:
         stride, enter = max(live.position, default=0) + 2, flow.enter
         self.order = [enter[block] * stride + at for block, at in zip(live.block, live.position, strict=True)]
 
+    def of(self, value: int) -> list[int]:
+        """The values that share the register of a value."""
+        leader = self.leader[value]
+        return self.members.get(leader, [leader])
+
     def join(self, values: Iterable[int]) -> bool:
         """Merges the registers of these values; returns False and changes nothing if live ranges intersect."""
         leaders = {self.leader[value] for value in values}
         if len(leaders) == 1:
             return True
-        together = [value for leader in leaders for value in self.members.get(leader, (leader,))]
+        together = [value for leader in leaders for value in self.of(leader)]
         together.sort(key=self.order.__getitem__)
         if self._intersect(together):
             return False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import pytest
@@ -78,6 +79,26 @@ def test_registers_of_a_multiply_in_flight_are_not_moved(b: PtxBuilder, lines: L
     body = lines()
     issue = next(number for number, line in enumerate(body) if line.startswith("wgmma.mma_async"))
     assert body[issue + 1].startswith("wgmma.wait_group")
+
+
+def test_two_accumulators_share_all_registers_or_none(b: PtxBuilder, lines: Lines) -> None:
+    """Both start as the same zero, and ptxas serializes multiplies whose accumulators share some registers."""
+    zero = b.compute("mov.f32 $0, 0f00000000;", b.f32)
+    types = [b.f32, b.f32]
+    loop, after, join = b.block(types, "loop"), b.block((), "after"), b.block(types, "join")
+    b.cond_branch(predicate(b), loop, [zero, zero], join, [zero, zero])
+    b.at(loop)
+    first = b.execute("wgmma.mma_async {$0, $1};", types, *loop.arguments, tied=[0, 1])
+    b.cond_branch(predicate(b), loop, first, after, ())
+    b.at(after)
+    scaled = [b.compute("neg.f32 $0, $1;", b.f32, value) for value in first]
+    b.branch(join, *b.execute("wgmma.mma_async {$0, $1};", types, *scaled, tied=[0, 1]))
+    b.at(join)
+    for value in join.arguments:
+        b.execute("st.local.f32 [0], $0;", (), value)
+    b.leave()
+    registers = [set(re.findall(r"%f\d+", line)) for line in lines() if line.startswith("wgmma")]
+    assert registers[0] == registers[1] or registers[0].isdisjoint(registers[1])
 
 
 def test_counter_is_incremented_in_place(b: PtxBuilder, lines: Lines) -> None:
