@@ -32,7 +32,8 @@ TILEC, TILEIRAS, TRITON = "tilec", "tileiras", "Triton"
 # The passes that arrange the multiplies of attention: each is left out once.
 ARRANGING_PASSES = (
     *("alternate-tiles", "partition-roles", "register-budgets", "advance-multiplies", "issue-early"),
-    *("delay-multiplies", "wgmma-in-flight", "advance-late-sums", "order-warpgroups", "emulate-exponentials"),
+    *("delay-multiplies", "advance-first-multiplies", "wgmma-in-flight", "advance-late-sums", "order-warpgroups"),
+    "emulate-exponentials",
 )
 VARIED = ("attention full 128x128 d128", "attention full 128x128 d64", "attention causal 128x128 d128")
 # Options that are tried for kernels with this text in their name, one at a time.

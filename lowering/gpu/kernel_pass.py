@@ -48,7 +48,7 @@ class Context:
         target: the target of the kernel.
         options: the options of the compile, with the hints of the kernel.
         remarks: receives the remarks of passes.
-        at_bound: the ids of the loops that no schedule makes shorter, as a heuristic has found out.
+        at_bound: the ids of the loops that keep their schedule, because a heuristic has found no shorter one.
         has_legal_schedules: whether all schedules of the kernel have been proven to be legal.
         observe: is called with the name of each heuristic of a pass that has some, after it has run.
     """

@@ -20,7 +20,7 @@ from tilec.lowering.schedule.problem import quantized
 from tilec.lowering.target import target_named
 from tilec.signature import Signature
 
-RULES = ("advance-multiplies", "issue-early", "delay-multiplies", "advance-late-sums")
+RULES = ("advance-multiplies", "issue-early", "delay-multiplies", "advance-first-multiplies", "advance-late-sums")
 Const = ct.Constant[int]
 
 

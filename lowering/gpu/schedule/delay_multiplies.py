@@ -34,7 +34,10 @@ from tilec.lowering.layout.linear_layout import parse_layout
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
 # Threads of a cluster keep addresses of barriers of other CTAs: with 22 registers beside the tiles of masked attention
 # (128x128, d = 256) ptxas 13.5 spilled 208 bytes.
-_CLUSTER_REGISTERS = 24
+CLUSTER_REGISTERS = 24
+# Registers that a thread has beside those needed while multiplies of its warpgroup are in flight: ptxas 13.5 serializes
+# them (C7511) in attention with tiles of 64x128, where 241 of 255 are needed.
+WARPGROUP_MARGIN = 16
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
     roles, least_slots = kernel.roles, 2 if blocks_of_hint(kernel) > 1 else 1
     if roles is None:
         return
-    reserve = _CLUSTER_REGISTERS if kernel.ctas > 1 else 0
+    reserve = CLUSTER_REGISTERS if kernel.ctas > 1 else 0
     for number, region in enumerate(roles.bodies.values()):
         for loop in [op for op in operations_of(region.blocks[0]) if op.name == "scf.for"]:
             found = _delayed(loop.regions[0].blocks[0], least_slots)
@@ -104,13 +107,13 @@ def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
     if any(inner.name in (_MULTIPLY, _WAIT) for op in operations for inner in operations_inside(op)):
         return None
     first, multiply = multiplies
-    wait = _only_wait(multiply)
-    if wait is None or _only_wait(first) is None or any(op.opview.promote for op in multiplies):
+    wait = only_wait(multiply)
+    if wait is None or only_wait(first) is None or any(op.opview.promote for op in multiplies):
         return None
     if not is_register_tile(multiply.opview.lhs.type):
         return None
-    get, views = _get_of(multiply.opview.rhs)
-    release = None if get is None else _only_release(get, body, least_slots)
+    get, views = get_of(multiply.opview.rhs)
+    release = None if get is None else only_release(get, body, least_slots)
     carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
     if release is None or len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
         return None
@@ -118,14 +121,14 @@ def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
     return found if _is_last(found, operations) else None
 
 
-def _only_wait(multiply: ir.Operation) -> ir.Operation | None:
-    """The wait in the block of a multiply that alone uses its result."""
+def only_wait(multiply: ir.Operation, pending: int = 0) -> ir.Operation | None:
+    """The wait in the block of a multiply that alone uses its result, and leaves `pending` multiplies in flight."""
     users = users_of(multiply.results[0])
     is_wait = [user.name for user in users] == [_WAIT] and users[0].block == multiply.block
-    return users[0] if is_wait and users[0].opview.pending == 0 else None
+    return users[0] if is_wait and users[0].opview.pending == pending else None
 
 
-def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
+def get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
     """The get of a slot with one buffer that only one multiply uses, and the views between."""
     views = list[ir.Operation]()
     while (op := owner_of(buffer)) is not None and len(list(buffer.uses)) == 1:
@@ -138,7 +141,7 @@ def _get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
     return None, []
 
 
-def _only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Operation | None:
+def only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Operation | None:
     """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
     made: MakeChannelOp = get.operands[0].owner.opview
     users = users_of(get.operands[0])

@@ -39,6 +39,7 @@ from tilec.lowering.gpu.memory.live_tiles import tile_peak
 from tilec.lowering.gpu.memory.occupancy import blocks_together
 from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.roles.register_budgets import registers_for
+from tilec.lowering.gpu.schedule.delay_multiplies import WARPGROUP_MARGIN
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
@@ -57,9 +58,7 @@ from tilec.remarks import Remark
 
 # The time of the solver for one loop.
 _BUDGET = Budget(probe=1.0, search=2.0, improve=0.2)
-# Registers that a thread has beside those needed while multiplies of its warpgroup are in flight: ptxas 13.5 serializes
-# them (C7511) in attention with tiles of 64x128, where 241 of 255 are needed.
-_WARPGROUP_MULTIPLY, _WARPGROUP_MARGIN = WgmmaOp.OPERATION_NAME, 16
+_WARPGROUP_MULTIPLY = WgmmaOp.OPERATION_NAME
 # Operations that count on the order of their body.
 _ORDERED = (OrderWaitOp.OPERATION_NAME, OrderSignalOp.OPERATION_NAME, SkipOp.OPERATION_NAME)
 _BUDGETS = "registers"
@@ -273,7 +272,7 @@ class _Loop:
         assert roles is not None, "loops of roles are rewritten"
         number = _role_around(loop, roles)
         if any(op.name == _WARPGROUP_MULTIPLY for op in operations_inside(loop)):
-            needed += _WARPGROUP_MARGIN
+            needed += WARPGROUP_MARGIN
         registers = registers_for(candidate.trial, number, needed, self.options)
         candidate.budgets = roles.operation.attributes[_BUDGETS] if roles.registers is not None else None
         return needed <= registers

@@ -10,6 +10,7 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.lowering.gpu.columns.emulate_exponentials import emulate_exponentials
 from tilec.lowering.gpu.columns.emulate_waiting import emulate_waiting
 from tilec.lowering.gpu.kernel_pass import Context, KernelPass, State, in_order
+from tilec.lowering.gpu.schedule.advance_first_multiplies import advance_first_multiplies
 from tilec.lowering.gpu.schedule.advance_late_sums import advance_late_sums
 from tilec.lowering.gpu.schedule.advance_loads import advance_loads
 from tilec.lowering.gpu.schedule.advance_multiplies import advance_multiplies
@@ -57,6 +58,19 @@ _RECORDS = (
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),
         after=("issue-early",),
+        option="pipeline",
+        unit="wgmma",
+    ),
+    KernelPass(
+        "advance-first-multiplies",
+        advance_first_multiplies,
+        guarantees=(
+            "a `wgmma` that starts an iteration, before one that `delay-multiplies` delayed, is scheduled after that "
+            "one, an iteration ahead, if registers suffice and the modelled cycles of the loops are fewer"
+        ),
+        without="threads wait for the first multiply of each iteration",
+        needs=(State.CHANNELLED, State.EXPANDED),
+        after=("delay-multiplies",),
         option="pipeline",
         unit="wgmma",
     ),

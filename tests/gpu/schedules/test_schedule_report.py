@@ -48,6 +48,25 @@ def attention(q, k, v, o) -> None:
 
 
 @ct.kernel
+def attention_of_64_columns(q, k, v, bias, o) -> None:
+    query = ct.load(q, (ct.bid(0), 0), (128, 64))
+    largest = ct.full((128, 1), -1e30, ct.float32)
+    total = ct.zeros((128, 1), ct.float32)
+    result = ct.zeros((128, 64), ct.float32)
+    for block in range(ct.cdiv(k.shape[0], 128)):
+        scores = ct.mma(query, ct.transpose(ct.load(k, (block, 0), (128, 64))), ct.zeros((128, 128), ct.float32))
+        if bias is not None:
+            scores = scores * 0.125 + ct.load(bias, (ct.bid(0), block), (128, 128)).astype(ct.float32) * 1.5
+        larger = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
+        weights = ct.exp2(scores - larger, flush_to_zero=True)
+        scale = ct.exp2(largest - larger, flush_to_zero=True)
+        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        result = ct.mma(weights.astype(ct.float16), ct.load(v, (block, 0), (128, 64)), result * scale)
+        largest = larger
+    ct.store(o, (ct.bid(0), 0), (result / total).astype(ct.float16))
+
+
+@ct.kernel
 def attention_of_two_tiles(q, k, v, o) -> None:
     """Two chains of 128 rows; the weights of each are stored, and multiplied, in two parts."""
     query = ct.load(q, (ct.bid(0), 0), (256, 128))
@@ -224,6 +243,18 @@ def test_warpgroups_of_attention_alternate_on_the_tensor_core() -> None:
     starts = zip(report.loop.problem.index, report.answer.schedule.start, strict=True)
     first, second = (start for name, start in starts if name.startswith("exp2"))
     assert 512 <= (first - second) % 2048 <= 2048 - 512
+
+
+@pytest.mark.parametrize("bias", ["bias=None", f"bias: {MATRIX}"])
+def test_scores_of_64_columns_are_two_iterations_ahead_of_their_product(bias: str) -> None:
+    """A warpgroup issues the scores of the iteration after next behind the product, then reduces those of the next."""
+    signature = ATTENTION.replace("o:", f"{bias}, o:")
+    (report,) = reports(attention_of_64_columns, signature, "sm_90a")
+    names = [operation.name.split("@")[0] for operation in report.loop.problem.operations]
+    count = report.loop.roles.count(report.loop.roles[0])
+    found = list(zip(names, report.loop.ahead, strict=True))[:count]
+    assert found[:2] == [("wgmma", 0), ("wgmma", 2)]
+    assert {ahead for _, ahead in found[2:]} == {1}
 
 
 def test_warpgroups_of_attention_have_an_order() -> None:

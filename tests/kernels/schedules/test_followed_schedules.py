@@ -33,7 +33,7 @@ from tilec.lowering.tile_to_gpu import tile_stage
 from tilec.signature import Signature
 
 Const = ct.Constant[int]
-RULES = ("advance-multiplies", "issue-early", "delay-multiplies", "advance-late-sums")
+RULES = ("advance-multiplies", "issue-early", "delay-multiplies", "advance-first-multiplies", "advance-late-sums")
 FOLLOW = "follow-schedule"
 
 
