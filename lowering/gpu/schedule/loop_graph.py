@@ -155,15 +155,11 @@ class LoopGraph:
             self.links[link] = None
 
     def link_order(self) -> None:
-        """A warpgroup starts what is ordered when the one before it has issued it; the first one an iteration later.
-
-        A problem has no links to iterations before. Without these, multiplies that are far ahead start as early.
-        """
+        """A warpgroup starts what is ordered when the one before it has issued it; the first one an iteration later."""
         for number, (first, _) in enumerate(self.ordered):
             _, before = self.ordered[number - 1]
             distance = int(number == 0) + first.ahead - before.ahead
-            if distance >= 0:
-                self.add_link(Link(before, first, distance, NAMED_BARRIER, wait=Wait.ISSUE))
+            self.add_link(Link(before, first, distance, NAMED_BARRIER, wait=Wait.ISSUE))
 
     def link_uses(self) -> None:
         """Operations of a role that use one slot, or one place, keep their order, as the steps around them do."""

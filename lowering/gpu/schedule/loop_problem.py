@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from tilec.dialect.location import source_location
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
 from tilec.dialect.tile_gpu.operations.tma import TmaStoreOp
 from tilec.dialect.tile_gpu.types import SHARED, TENSOR
 from tilec.errors import SourceLocation
@@ -49,23 +50,29 @@ class LoopProblem:
 
 
 def loop_problems(kernel: KernelOp, target: Target) -> list[LoopProblem]:
-    """The problems of the innermost loops of a kernel after the passes of tile_gpu, in program order."""
+    """The problems of the innermost loops of a kernel after the passes of tile_gpu, in program order.
+
+    Multiplies of warpgroups wait for no multiply of a later iteration there, so that schedules are bounds.
+    """
     plan = shared_plan(kernel, target)
-    found = (loop_problem(kernel, parts, plan, target) for parts in divided_loops(kernel))
+    found = (loop_problem(kernel, parts, plan, target, has_order=False) for parts in divided_loops(kernel))
     return [problem for problem in found if problem is not None]
 
 
-def loop_problem(kernel: KernelOp, parts: Sequence[LoopPart], plan: SharedPlan, target: Target) -> LoopProblem | None:
+def loop_problem(
+    kernel: KernelOp, parts: Sequence[LoopPart], plan: SharedPlan, target: Target, *, has_order: bool = True
+) -> LoopProblem | None:
     """The problem of a loop with its parts.
 
-    None if it has one operation, or none, or if one waits for another of a later iteration.
+    None if it has one operation, or none, or if one waits for another of a later iteration; without `has_order`
+    multiplies of warpgroups, which are complete in the order of issue, do not wait so.
     """
     graph = LoopGraph()
     for part in parts:
         LoopReader(graph, part, plan, target).read()
     if len(graph.nodes) < 2:
         return None
-    return _Builder(kernel, target, plan, graph).problem(parts[0].loop)
+    return _Builder(kernel, target, plan, graph, has_order).problem(parts[0].loop)
 
 
 @dataclass
@@ -76,6 +83,7 @@ class _Builder:
     target: Target
     plan: SharedPlan
     graph: LoopGraph
+    has_order: bool
 
     @property
     def device(self) -> Device:
@@ -94,6 +102,8 @@ class _Builder:
         for _, plan, rounds in rings:
             graph.link_channel(rounds, plan.stages)
         graph.link_uses()
+        if not self.has_order:
+            graph.links = {link: None for link in graph.links if link.distance >= 0 or not _is_wgmma(link.target)}
         if any(link.distance < 0 for link in graph.links):
             return None
         edges = tuple(map(self._edge, self.graph.links))
@@ -178,6 +188,10 @@ class _Builder:
             # A kernel may have more warps than schedules of new roles get.
             warps=max(Limits().warps, sum(warps for _, warps, _ in role_blocks(self.kernel))),
         )
+
+
+def _is_wgmma(node: Node) -> bool:
+    return any(op.name == WgmmaOp.OPERATION_NAME for op, _ in node.members)
 
 
 def _shares(channel: ir.Value) -> bool:

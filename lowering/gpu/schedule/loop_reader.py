@@ -194,10 +194,7 @@ class LoopReader:
             distance = 0 if count > 0 else 1
             if self.issued and count + distance * len(self.issued) > 0:
                 source = self.issued[count - 1 + distance * len(self.issued)]
-                later = distance + node.ahead - source.ahead
-                # The tensor core multiplies in the order of issue, whatever the iteration.
-                if later >= 0 or node not in self.issued:
-                    self.graph.add_link(Link(source, node, later))
+                self.graph.add_link(Link(source, node, distance + node.ahead - source.ahead))
 
     def _extends(self, run: Node, op: ir.Operation) -> bool:
         is_behind = run is self.last and _is_overlapped(op) and iterations_ahead(op) == run.ahead

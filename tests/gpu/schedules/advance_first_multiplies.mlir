@@ -1,8 +1,8 @@
 // RUN: tilec opt %s --passes advance-first-multiplies,expand-schedules --target sm_90a
 // The second multiply of a body is one that the iteration before delayed. The first one is issued behind it, for the
 // next iteration, and is awaited at the end: threads compute the exponentials of sums that are complete. The loop with
-// keys of one slot stays: these would be loaded when the multiply is awaited. Rings leave memory to no other block, which would multiply
-// while the threads of this one wait.
+// keys of one slot stays: these would be loaded when the multiply is awaited. Roles with
+// budgets of registers have the SM alone.
 
 #d = "register=(0,1)(8,0)(0,8)(0,16)(0,32) lane=(0,2)(0,4)(1,0)(2,0)(4,0) warp=(16,0)(32,0) shape=64x64"
 #r = "register=(0)(8)(0)(0)(0) lane=(0)(0)(1)(2)(4) warp=(16)(32) shape=64"
@@ -21,7 +21,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
   %k = tile_gpu.make_channel stages 12 producer tma consumers [wgmma] reuse ring : channel<[!b]>
   %v = tile_gpu.make_channel stages 12 producer tma consumers [wgmma] reuse ring : channel<[!b]>
   %w = tile_gpu.make_channel stages 1 producer tma consumers [wgmma] reuse ring : channel<[!b]>
-  tile_gpu.roles compute warps 4 {
+  tile_gpu.roles compute warps 4 registers 232 {
     %left = tile_gpu.get %q consumer 0 : channel<[!a]>
     %r, %s, %t = scf.for %i = %m to %n step %one iter_args(%o = %none, %p = %zero, %most = %least) -> (!d, !p, !r) : i32 id 0 {
       %keys = tile_gpu.get %k consumer 0 : channel<[!b]>
@@ -58,7 +58,7 @@ tile_gpu.kernel @k(%n: i32, %m: i32, %x: i64) target "sm_90a" warps 4 {
       scf.yield %scaled, %weights : !d, !p
     }
     tile_gpu.store_view %r1 -> %x[%m, %m] extents [%n, %n] strides [%n, %one] vector 1 : !d
-  } load warps 1 {
+  } load warps 1 registers 32 {
     %left = tile_gpu.put_begin %q : channel<[!a]>
     tile_gpu.put_commit %q : channel<[!a]>
     scf.for %i = %m to %n step %one : i32 id 0 {
