@@ -20,11 +20,12 @@ from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
-from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
+from tilec.lowering.tile_to_gpu.access.alignment import element_bits, element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
 _LOAD, _CONVERSION = "cuda_tile.load_view_tko", "cuda_tile.itof"
+_SELECT, _COMPARISON = "cuda_tile.select", "cuda_tile.cmpi"
 _SLOTS = 2
 # A tile of an outer loop, as of an epilogue, is worth no slot that the operands of the inner loop want.
 _INNER_SLOTS = 4
@@ -173,11 +174,12 @@ def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
 
 
 def values_of_integers(plan: MatrixPlan) -> set[ir.Value]:
-    """The operands that threads convert from integers, and all values from which they compute them.
+    """The operands that threads convert from integers or select by bytes, and all values from which they compute them.
 
-    Loads, conversions of bits to floats, arithmetic of 16-bit floats and stores have several elements in a register.
+    Loads, conversions of bits to floats, choices, arithmetic of 16-bit floats and stores have several elements in a
+    register.
     """
-    return {value for values in _converted_operands(plan) if any(map(_is_converted, values)) for value in values}
+    return {value for values in _converted_operands(plan) if any(map(_is_of_words, values)) for value in values}
 
 
 def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
@@ -188,8 +190,16 @@ def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
             yield behind
 
 
-def _is_converted(value: ir.Value) -> bool:
-    return bool(value.owner.operation.name == _CONVERSION)
+def _is_of_words(value: ir.Value) -> bool:
+    """Whether a tile has floats of integers, or elements of 8 or 16 bits that bytes select."""
+    op = value.owner
+    if op.operation.name != _SELECT or element_bits(value.type.element) not in (8, 16):
+        return bool(op.operation.name == _CONVERSION)
+    (condition, *_), name = op.operation.operands, _COMPARISON
+    if not _is_loaded(condition) and (isinstance(condition.owner, ir.Block) or condition.owner.operation.name != name):
+        return False
+    bytes_ = [condition] if _is_loaded(condition) else condition.owner.operation.operands
+    return all(element_bits(each.type.element) == 8 for each in bytes_)
 
 
 def operands_behind(value: ir.Value) -> list[ir.Value]:
