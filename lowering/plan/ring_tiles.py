@@ -20,6 +20,7 @@ from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
+from tilec.lowering.tile.divide.divided_dimensions import is_chained
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits, element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
@@ -57,7 +58,10 @@ def plan_ring_tiles(
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
     innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
     room = shared_room(plan, entry, target, occupancy)
-    converted = set(converted_tiles(plan))
+    chains = {
+        loop for multiply in plan.multiplies.values() if is_chained(multiply.op) for loop in loops_around(multiply.op)
+    }
+    converted = {tile for tile in converted_tiles(plan) if chains.isdisjoint(loops_around(tile.owner.opview))}
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
         if tile in plan.loads or refusal_of_operand(load, plan) is not None:
