@@ -7,7 +7,7 @@ memory that two slots of each operand leave, and threads load those for which no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -21,13 +21,13 @@ from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
 from tilec.lowering.tile.divide.divided_dimensions import is_chained
-from tilec.lowering.tile_to_gpu.access.alignment import element_bits, element_bytes
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector, element_bits, element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
 _LOAD, _CONVERSION = "cuda_tile.load_view_tko", "cuda_tile.itof"
 _SELECT, _COMPARISON = "cuda_tile.select", "cuda_tile.cmpi"
-_SLOTS = 2
+_SLOTS, _WORD_BITS = 2, 32
 # A tile of an outer loop, as of an epilogue, is worth no slot that the operands of the inner loop want.
 _INNER_SLOTS = 4
 _CONVERTED = "threads load ahead the elements that they convert and store as an operand of a multiply"
@@ -183,7 +183,12 @@ def values_of_integers(plan: MatrixPlan) -> set[ir.Value]:
     Loads, conversions of bits to floats, choices, arithmetic of 16-bit floats and stores have several elements in a
     register.
     """
-    return {value for values in _converted_operands(plan) if any(map(_is_of_words, values)) for value in values}
+    return {value for values in _converted_operands(plan) if _are_in_words(values) for value in values}
+
+
+def _are_in_words(values: Sequence[ir.Value]) -> bool:
+    are_chosen = any(map(_is_chosen, values)) and all(map(_is_loaded_in_words, values))
+    return are_chosen or any(value.owner.operation.name == _CONVERSION for value in values)
 
 
 def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
@@ -194,16 +199,21 @@ def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
             yield behind
 
 
-def _is_of_words(value: ir.Value) -> bool:
-    """Whether a tile has floats of integers, or elements of 8 or 16 bits that bytes select."""
+def _is_chosen(value: ir.Value) -> bool:
+    """Whether a tile has elements of 8 or 16 bits that bytes select."""
     op = value.owner
     if op.operation.name != _SELECT or element_bits(value.type.element) not in (8, 16):
-        return bool(op.operation.name == _CONVERSION)
+        return False
     (condition, *_), name = op.operation.operands, _COMPARISON
     if not _is_loaded(condition) and (isinstance(condition.owner, ir.Block) or condition.owner.operation.name != name):
         return False
     bytes_ = [condition] if _is_loaded(condition) else condition.owner.operation.operands
     return all(element_bits(each.type.element) == 8 for each in bytes_)
+
+
+def _is_loaded_in_words(value: ir.Value) -> bool:
+    """Whether an access has all elements of a word, if threads load a tile."""
+    return not _is_loaded(value) or access_vector(value.owner)[1] * element_bits(value.type.element) >= _WORD_BITS
 
 
 def operands_behind(value: ir.Value) -> list[ir.Value]:

@@ -121,14 +121,21 @@ def _converted_tiles(operations: Iterable[ir.Operation]) -> set[ir.Value]:
     for op in operations:
         if op.name in _PLACES:
             tiles = list(reached(op.operands[0], _computed_from))
-            if any(map(_is_of_words, tiles)) and all(map(_is_of_loads, tiles)):
+            if _are_in_words(tiles) and all(map(_is_of_loads, tiles)):
                 found.update(tiles)
     return found
 
 
-def _is_of_words(tile: ir.Value) -> bool:
-    op = owner_of(tile)
-    return op is not None and (op.name in _FLOATS_OF_INTEGERS or selects_words(op))
+def _are_in_words(tiles: Iterable[ir.Value]) -> bool:
+    """Whether some of these tiles are floats of integers, or words of bytes choose elements of tiles of words."""
+    owners = [op for op in map(owner_of, tiles) if op is not None]
+    if any(op.name in _FLOATS_OF_INTEGERS for op in owners):
+        return True
+    loads = [op for op in owners if op.name in GLOBAL_LOADS]
+    bits = [
+        op.opview.vector * element_bits(op.results[0].type.element_type) for op in loads if "vector" in op.attributes
+    ]
+    return any(map(selects_words, owners)) and len(bits) == len(loads) and all(each >= REGISTER_BITS for each in bits)
 
 
 def _computed_from(tile: ir.Value) -> list[ir.Value]:
