@@ -159,9 +159,10 @@ def less_than(lhs: ir.Value, rhs: ir.Value, unsigned: bool) -> ir.Value:
 
 
 def compare(predicate: str, lhs: ir.Value, rhs: ir.Value) -> ir.Value:
-    """Whether a predicate of arith.cmpi holds for two scalars, as an i1."""
-    attribute = predicate_attribute("arith.cmpi", predicate)
-    return create("arith.cmpi", [integer_type(1)], [lhs, rhs], predicate=attribute).result
+    """Whether a predicate of arith.cmpi holds for two scalars, or for the elements of two tiles, as i1."""
+    attribute, is_true = predicate_attribute("arith.cmpi", predicate), integer_type(1)
+    result = with_element(lhs.type, is_true) if isinstance(lhs.type, ir.RankedTensorType) else is_true
+    return create("arith.cmpi", [result], [lhs, rhs], predicate=attribute).result
 
 
 def gpu(

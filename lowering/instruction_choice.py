@@ -14,9 +14,12 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from tilec.dialect.mlir import ir
+from tilec.dialect.spelling import spell
 from tilec.dialect.tile_gpu.operations.shape import BroadcastOp, IotaOp, ReshapeOp, TransposeOp
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.dialect.walk import reached, users_of
+from tilec.element_types import element_type
+from tilec.lowering.emitter import number_of_all
 
 # The reciprocal of a divisor, the checks of its operands and a branch take as long as the division of some elements.
 LEAST_QUOTIENTS = 8
@@ -102,6 +105,25 @@ def only_chooses(mask: ir.Value, select: str, parts_of_masks: Collection[str]) -
         )
         for use in part.uses
     )
+
+
+def selects_words(op: ir.Operation) -> bool:
+    """Whether an operation selects elements of 8 or 16 bits by bytes that are compared with a constant.
+
+    Words of the results of four bytes select the elements of words (arithmetic/byte_masks.py).
+    """
+    type = op.results[0].type if op.name == "arith.select" else None
+    if not isinstance(type, ir.RankedTensorType) or element_type(spell(type.element_type)).storage_bits not in (8, 16):
+        return False
+    comparison = _unnamed(op.operands[0]).owner
+    return not isinstance(comparison, ir.Block) and compares_bytes(comparison.operation)
+
+
+def compares_bytes(op: ir.Operation) -> bool:
+    """Whether an operation compares the elements of a tile of bytes with one constant."""
+    type = op.operands[0].type if op.name == "arith.cmpi" else None
+    is_byte = isinstance(type, ir.RankedTensorType) and str(type.element_type) == "i8"
+    return is_byte and any(number_of_all(operand) is not None for operand in op.operands)
 
 
 def position_comparisons(mask: ir.Value) -> list[ir.Operation]:

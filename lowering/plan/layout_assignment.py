@@ -138,6 +138,7 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
         contiguous, vector = access_vector(op)
         if (plan.is_ring_tile(tile) or tile in plan.kept) and not ring_tiles:
             return
+        vector = min([vector, *_vectors_beside(tile, plan, contiguous)])
         if plan.loads.get(tile) == []:
             # TMA checks the extents, so that threads read whole vectors from shared memory.
             contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
@@ -148,6 +149,28 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
             layouts.propose(tile, whole_bytes(tile.type, warps, contiguous, vector))
         else:
             layouts.propose(tile, _transposing(tile.type, warps, contiguous, stored, vector))
+
+
+def _vectors_beside(tile: ir.Value, plan: MatrixPlan, contiguous: int) -> Iterator[int]:
+    """The vectors of the loads by threads with whose elements those of a tile are combined.
+
+    With one vector for all, as of a mask of bytes and of the floats that it selects, no elements are exchanged.
+    """
+    for value in reached(tile, _combined):
+        if not isinstance(value.owner, ir.Block) and value.owner.operation.name == "cuda_tile.load_view_tko":
+            dimension, vector = access_vector(value.owner)
+            if dimension == contiguous and value not in plan.loads:
+                yield vector
+
+
+def _combined(value: ir.Value) -> Iterator[ir.Value]:
+    """The other operands and the results of the elementwise operations that read or compute a tile."""
+    around = [use.owner for use in value.uses]
+    if not isinstance(value.owner, ir.Block):
+        around.append(value.owner)
+    for op in around:
+        if is_elementwise(op.operation.opview):
+            yield from filter(is_tile, (*op.operands, *op.results))
 
 
 def _share_of_thread(shape: Sequence[int], warps: int) -> int:

@@ -7,7 +7,7 @@ memory that two slots of each operand leave, and threads load those for which no
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from math import prod
 
@@ -20,12 +20,14 @@ from tilec.lowering.plan.store_maps import STAGING_LIMIT_BYTES
 from tilec.lowering.target import Target
 from tilec.lowering.tile.analysis.tile_operations import in_loop, loops_around
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
-from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
+from tilec.lowering.tile.divide.divided_dimensions import is_chained
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector, element_bits, element_bytes
 from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap
 
 _LOAD, _CONVERSION = "cuda_tile.load_view_tko", "cuda_tile.itof"
-_SLOTS = 2
+_SELECT, _COMPARISON = "cuda_tile.select", "cuda_tile.cmpi"
+_SLOTS, _WORD_BITS = 2, 32
 # A tile of an outer loop, as of an epilogue, is worth no slot that the operands of the inner loop want.
 _INNER_SLOTS = 4
 _CONVERTED = "threads load ahead the elements that they convert and store as an operand of a multiply"
@@ -56,7 +58,10 @@ def plan_ring_tiles(
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
     innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
     room = shared_room(plan, entry, target, occupancy)
-    converted = set(converted_tiles(plan))
+    chains = {
+        loop for multiply in plan.multiplies.values() if is_chained(multiply.op) for loop in loops_around(multiply.op)
+    }
+    converted = {tile for tile in converted_tiles(plan) if chains.isdisjoint(loops_around(tile.owner.opview))}
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
         if tile in plan.loads or refusal_of_operand(load, plan) is not None:
@@ -173,11 +178,17 @@ def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:
 
 
 def values_of_integers(plan: MatrixPlan) -> set[ir.Value]:
-    """The operands that threads convert from integers, and all values from which they compute them.
+    """The operands that threads convert from integers or select by bytes, and all values from which they compute them.
 
-    Loads, conversions of bits to floats, arithmetic of 16-bit floats and stores have several elements in a register.
+    Loads, conversions of bits to floats, choices, arithmetic of 16-bit floats and stores have several elements in a
+    register.
     """
-    return {value for values in _converted_operands(plan) if any(map(_is_converted, values)) for value in values}
+    return {value for values in _converted_operands(plan) if _are_in_words(values) for value in values}
+
+
+def _are_in_words(values: Sequence[ir.Value]) -> bool:
+    are_chosen = any(map(_is_chosen, values)) and all(map(_is_loaded_in_words, values))
+    return are_chosen or any(value.owner.operation.name == _CONVERSION for value in values)
 
 
 def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
@@ -188,8 +199,21 @@ def _converted_operands(plan: MatrixPlan) -> Iterator[list[ir.Value]]:
             yield behind
 
 
-def _is_converted(value: ir.Value) -> bool:
-    return bool(value.owner.operation.name == _CONVERSION)
+def _is_chosen(value: ir.Value) -> bool:
+    """Whether a tile has elements of 8 or 16 bits that bytes select."""
+    op = value.owner
+    if op.operation.name != _SELECT or element_bits(value.type.element) not in (8, 16):
+        return False
+    (condition, *_), name = op.operation.operands, _COMPARISON
+    if not _is_loaded(condition) and (isinstance(condition.owner, ir.Block) or condition.owner.operation.name != name):
+        return False
+    bytes_ = [condition] if _is_loaded(condition) else condition.owner.operation.operands
+    return all(element_bits(each.type.element) == 8 for each in bytes_)
+
+
+def _is_loaded_in_words(value: ir.Value) -> bool:
+    """Whether an access has all elements of a word, if threads load a tile."""
+    return not _is_loaded(value) or access_vector(value.owner)[1] * element_bits(value.type.element) >= _WORD_BITS
 
 
 def operands_behind(value: ir.Value) -> list[ir.Value]:

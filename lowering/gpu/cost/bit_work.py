@@ -19,6 +19,7 @@ from tilec.dialect.tile_gpu.operations.shape import (
 from tilec.dialect.walk import owner_of, reached, users_of
 from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu.ir.tile_size import element_bits
+from tilec.lowering.instruction_choice import compares_bytes, selects_words
 from tilec.lowering.model.constants import Device
 from tilec.lowering.model.step import NO_WORK, Step
 
@@ -35,6 +36,8 @@ _EXTENSIONS = ("arith.extsi", "arith.extui")
 _RESIZES = (*_EXTENSIONS, "arith.trunci")
 _LOADS = (*GLOBAL_LOADS, LoadSharedOp.OPERATION_NAME)
 _BYTE_BITS, _HALF_BITS, _WORD_BITS = 8, 16, 32
+# The seven low bits of the bytes of a word, a sum, and its function with the sign bits.
+_OPERATIONS_OF_A_COMPARISON = 3
 # A shift of a word, and the mask of the bits that came from the byte or the half beside.
 _OPERATIONS_OF_A_SHIFT = 2
 
@@ -48,6 +51,11 @@ def bit_work(op: ir.OpView, elements: float, device: Device) -> Step | None:
         device: the device.
     """
     operation, name = op.operation, op.operation.name
+    if selects_words(operation):
+        # Half of a mask of each element, and half of a choice; a byte has the quarters of both.
+        return Step(alu=elements * _width(operation.results[0]) / _HALF_BITS)
+    if compares_bytes(operation) and all(map(selects_words, users_of(operation.results[0]))):
+        return Step(alu=elements * _OPERATIONS_OF_A_COMPARISON * _BYTE_BITS / _WORD_BITS)
     if name in _CONVERSIONS:
         return _conversion(operation, elements, device)
     if name == "arith.subf" and _width(operation.results[0]) == _HALF_BITS:

@@ -34,6 +34,7 @@ from tilec.dialect.tile_gpu.types import TENSOR
 from tilec.dialect.walk import operations_of, owner_of, reached, terminator_of, users_of
 from tilec.lowering.gpu.ir.slots import GET, step_of_buffer
 from tilec.lowering.gpu.ir.tile_size import element_bits, layout_of, thread_elements
+from tilec.lowering.instruction_choice import selects_words
 from tilec.lowering.live_registers import RegisterPeak, ValueRegisters, register_peak
 
 REGISTER_BITS = 32
@@ -111,23 +112,30 @@ def _copied_elements(operations: Iterable[ir.Operation]) -> dict[ir.Value, int]:
 
 
 def _converted_tiles(operations: Iterable[ir.Operation]) -> set[ir.Value]:
-    """The tiles that threads load, and those that they compute from them alone, until they store floats of integers.
+    """The tiles that threads load, and those that they compute from them alone, until they store floats or choices.
 
-    Memory has several elements in a word. Conversions of their bits to floats, arithmetic of 16-bit floats and stores
-    keep them together.
+    The floats are those of integers, and bytes choose. Memory has several elements in a word. Conversions of their bits
+    to floats, choices, arithmetic of 16-bit floats and stores keep them together.
     """
     found = set[ir.Value]()
     for op in operations:
         if op.name in _PLACES:
             tiles = list(reached(op.operands[0], _computed_from))
-            if any(map(_is_float_of_integer, tiles)) and all(map(_is_of_loads, tiles)):
+            if _are_in_words(tiles) and all(map(_is_of_loads, tiles)):
                 found.update(tiles)
     return found
 
 
-def _is_float_of_integer(tile: ir.Value) -> bool:
-    op = owner_of(tile)
-    return op is not None and op.name in _FLOATS_OF_INTEGERS
+def _are_in_words(tiles: Iterable[ir.Value]) -> bool:
+    """Whether some of these tiles are floats of integers, or words of bytes choose elements of tiles of words."""
+    owners = [op for op in map(owner_of, tiles) if op is not None]
+    if any(op.name in _FLOATS_OF_INTEGERS for op in owners):
+        return True
+    loads = [op for op in owners if op.name in GLOBAL_LOADS]
+    bits = [
+        op.opview.vector * element_bits(op.results[0].type.element_type) for op in loads if "vector" in op.attributes
+    ]
+    return any(map(selects_words, owners)) and len(bits) == len(loads) and all(each >= REGISTER_BITS for each in bits)
 
 
 def _computed_from(tile: ir.Value) -> list[ir.Value]:

@@ -19,6 +19,7 @@ from collections.abc import Iterator
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.ids import id_of
+from tilec.dialect.tile_gpu.operations.channel import TMA
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
@@ -95,7 +96,7 @@ def _orders(loop: ir.Operation) -> Iterator[LoopOrder]:
         return
     wait, (get, views) = only_wait(first, pending=1), get_of(first.opview.rhs)
     release = None if get is None else only_release(get, body, _LEAST_SLOTS)
-    if wait is None or release is None:
+    if wait is None or get is None or release is None or get.operands[0].owner.opview.producer != TMA:
         return
     start, end = [get, *views, first], [wait, release]
     rest = [op for op in operations if op not in start and op not in end]

@@ -144,10 +144,10 @@ def _loops_that_wait(kernel: KernelOp) -> set[str]:
 
 
 def _blocks(kernel: KernelOp, target: Target) -> int:
-    """The blocks of an SM, which load while others wait."""
+    """The blocks of an SM, which load while others wait: all for which it has room, and at least those of the hint."""
     plan = memory_plan(kernel)
-    hint = kernel_hint(kernel, OCCUPANCY)
-    return hint or blocks_together(kernel, target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
+    together = blocks_together(kernel, target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
+    return max(together, kernel_hint(kernel, OCCUPANCY) or 1)
 
 
 def _wanted(loop: ir.Operation, loads: Sequence[ir.Operation], period: float, target: Target) -> int:

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.tile_gpu.operations.channel import TMA, MakeChannelOp, ReleaseOp
+from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
+from tilec.dialect.tile_gpu.operations.channel import THREADS, TMA, MakeChannelOp, PutBeginOp, PutCommitOp, ReleaseOp
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
@@ -32,6 +33,7 @@ from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.layout.linear_layout import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+_FILLS = (PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # Threads of a cluster keep addresses of barriers of other CTAs: with 22 registers beside the tiles of masked attention
 # (128x128, d = 256) ptxas 13.5 spilled 208 bytes.
 CLUSTER_REGISTERS = 24
@@ -142,12 +144,13 @@ def get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
 
 
 def only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Operation | None:
-    """The release of a slot, if the body gets and releases one slot of a ring of TMA that no channel shares."""
+    """The release of a slot, if the body gets and releases one slot of a ring that no channel shares."""
     made: MakeChannelOp = get.operands[0].owner.opview
     users = users_of(get.operands[0])
-    if made.producer != TMA or made.reuse != "ring" or not has_own_slots(made) or made.stages < least_slots:
+    has_slots = made.producer == THREADS or made.producer == TMA and made.stages >= least_slots
+    if made.reuse != "ring" or not has_own_slots(made) or not has_slots:
         return None
-    inside = [op for op in users if op.block == body]
+    inside = [op for op in users if op.block == body and op.name not in _FILLS]
     releases = [op for op in inside if op.name == ReleaseOp.OPERATION_NAME]
     is_alone = len(inside) == 2 and len(releases) == 1 and get.block == body
     return releases[0] if is_alone else None
@@ -174,6 +177,9 @@ def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
     """The body with the delayed multiply after the first one; all others are an iteration ahead of it."""
     body = loop.regions[0].blocks[0]
     rest = [op for op in operations_of_body(loop) if op not in found.members]
+    # Threads that fill the slot of rhs wait until the multiply has read it.
+    filling = _filling(rest, found.start[0].operands[0])
+    rest = [*(op for op in rest if op not in filling), *filling]
     started = rest.index(found.first) + 1
     awaited = _first_use(rest, body.arguments[found.carried + 1], found.multiply.opview.lhs)
     order = [
@@ -184,6 +190,18 @@ def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
         *((op, 1) for op in rest[awaited:]),
     ]
     return [(op, ahead) for op, ahead in order if not is_rematerializable(op)]
+
+
+def _filling(rest: Sequence[ir.Operation], channel: ir.Value) -> list[ir.Operation]:
+    """The operations of a body that fill a slot of a channel, with those that compute only what is stored there."""
+    begins = [op for op in rest if op.name in _FILLS and op.operands[0] == channel]
+    found = {*begins, *(user for op in begins for result in op.results for user in users_of(result))}
+    for op in reversed(rest):
+        users = [user for result in op.results for user in users_of(result)]
+        if users and found.issuperset(users) and op.name not in GLOBAL_LOADS:
+            found.add(op)
+    taken = {op.operands[0] for op in found if op.name == GET}
+    return [op for op in rest if op in found or op.name == ReleaseOp.OPERATION_NAME and op.operands[0] in taken]
 
 
 def _first_use(rest: Sequence[ir.Operation], accumulator: ir.Value, lhs: ir.Value) -> int:

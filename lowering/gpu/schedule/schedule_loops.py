@@ -53,7 +53,8 @@ _RECORDS = (
         delay_multiplies,
         guarantees=(
             "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled after the "
-            "`wgmma` that starts the next iteration, if the registers of lhs remain"
+            "`wgmma` that starts the next iteration, if the registers of lhs remain; threads that store its rhs do so "
+            "after it"
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),

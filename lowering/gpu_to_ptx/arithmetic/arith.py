@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import numpy as np
@@ -11,15 +11,16 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
+from tilec.lowering.gpu_to_ptx.arithmetic.byte_masks import compare_bytes, select_words
 from tilec.lowering.gpu_to_ptx.arithmetic.floats_of_bits import difference_of_bits
 from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import by_words, combine_masks, compare_positions, test_again
-from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words, differences_by_words
+from tilec.lowering.gpu_to_ptx.arithmetic.words_of_bytes import bits_by_words
 from tilec.lowering.gpu_to_ptx.arithmetic.words_of_halves import halves_by_words
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, widest
 from tilec.lowering.gpu_to_ptx.memory.shared_access import row_major
 from tilec.lowering.gpu_to_ptx.registers.declarations import constant_address
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS, PtxElement, element, layout_of
-from tilec.lowering.gpu_to_ptx.registers.elementwise import Step, each, elementwise_pairs, instruction, packs
+from tilec.lowering.gpu_to_ptx.registers.elementwise import Column, Step, each, elementwise_pairs, instruction, packs
 from tilec.lowering.gpu_to_ptx.registers.linear_index import image_bits, linear_index, split_constant
 from tilec.lowering.gpu_to_ptx.registers.literals import element_codes
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
@@ -318,7 +319,7 @@ def _amount(lowering: Lowering, kind: PtxElement, amount: ir.Value) -> ir.Value 
 @lowers("arith.cmpi")
 def cmpi(lowering: Lowering, operation: ir.Operation) -> None:
     kind = element(operation.operands[0])
-    if compare_positions(lowering, operation) or kind.name == "i8" and differences_by_words(lowering, operation):
+    if compare_positions(lowering, operation) or kind.name == "i8" and compare_bytes(lowering, operation):
         return
     name, signed = _INTEGER_COMPARISONS[predicate_of(operation)]
     text = f"setp.{name}.{'s' if signed else 'u'}{max(16, kind.register_bits) if kind.bits > 1 else 32} $0, $1, $2;"
@@ -348,11 +349,23 @@ def select(lowering: Lowering, operation: ir.Operation) -> None:
     conditions, *values = (lowering.get(operand) for operand in operation.operands)
     conditions = conditions * len(values[0]) if len(conditions) == 1 else conditions
     columns = list(zip(conditions, *values, strict=True))
-    chosen: dict[int, ir.Value] = {}
+    chosen = _chosen_words(lowering, kind, columns)
     for at in by_words(lowering, conditions):
+        if at in chosen:
+            continue
         condition, a, b = columns[at]
         chosen[at] = choose(lowering, kind, test_again(lowering, condition), a, b)
     lowering.set(operation.results[0], [chosen[at] for at in range(len(columns))])
+
+
+def _chosen_words(lowering: Lowering, kind: PtxElement, columns: Sequence[Column]) -> dict[int, ir.Value]:
+    """The results, by number, of columns (condition, a, b) that the sign bits of bytes select in words."""
+    size, chosen = 0 if kind.is_predicate or kind.bits < 8 else 4 // kind.bytes, dict[int, ir.Value]()
+    for first in range(0, len(columns) - size + 1, size) if size > 1 else ():
+        conditions, *values = zip(*columns[first : first + size], strict=True)
+        found = select_words(lowering, kind, conditions, values)
+        chosen |= {} if found is None else dict(enumerate(found, first))
+    return chosen
 
 
 def choose(lowering: Lowering, kind: PtxElement, condition: ir.Value, a: ir.Value, b: ir.Value) -> ir.Value:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.packed_registers import test_bit
 from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit, Position
 from tilec.lowering.instruction_choice import LEAST_BOUNDED_ELEMENTS, is_mask_comparison
 
@@ -178,10 +179,3 @@ def _words(lowering: Lowering, last: ir.Value, is_first: bool) -> Callable[[int]
         return lowering.compute(f"{shift} $0, -1, $1;", "i32", dropped)
 
     return word
-
-
-def test_bit(lowering: Lowering, bit: MaskBit) -> ir.Value:
-    masked = lowering.compute(f"and.b32 $0, $1, {(1 << bit.width) - 1 << bit.bit};", "i32", bit.word)
-    found = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", masked)
-    lowering.mask_bits[found] = bit
-    return found

@@ -1,18 +1,15 @@
-"""Bit operations and tests of 8-bit integers as four bytes of a word, as memory has them."""
+"""Bit operations on 8-bit integers as four bytes of a word, as memory has them."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
 from tilec.dialect.mlir import ir
-from tilec.dialect.upstream_predicates import predicate_of
 from tilec.lowering.emitter import number_of_all
 from tilec.lowering.gpu_to_ptx.arithmetic.bit_fields import record_bits
-from tilec.lowering.gpu_to_ptx.arithmetic.position_masks import test_bit
 from tilec.lowering.gpu_to_ptx.registers.elements import ELEMENTS
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import unpack
-from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit
 
 _BYTES = 4
 _BITS, _MASK = 8, 0xFF
@@ -54,24 +51,6 @@ def bits_by_words(lowering: Lowering, operation: ir.Operation, name: str) -> boo
     for source, byte in zip(registers, made, strict=True):
         record_bits(lowering, kind, name if "sh" in name else f"{name}i", source, number, byte)
     lowering.set(operation.results[0], made)
-    return True
-
-
-def differences_by_words(lowering: Lowering, operation: ir.Operation) -> bool:
-    """Lowers `cmpi ne` of bytes and a constant to tests of the bits of words; False if it is another comparison."""
-    tile, bound = operation.operands
-    number = number_of_all(bound)
-    if predicate_of(operation) != "ne" or number is None:
-        return False
-    registers = lowering.get(tile)
-    words = words_of(lowering, registers)
-    if words is None:
-        return False
-    number &= _MASK
-    if number:
-        words = [lowering.compute(f"xor.b32 $0, $1, {number * _ONES:#x};", "i32", word) for word in words]
-    bits = [MaskBit(words[index // _BYTES], _BITS * (index % _BYTES), _BITS) for index in range(len(registers))]
-    lowering.set(operation.results[0], [test_bit(lowering, bit) for bit in bits])
     return True
 
 

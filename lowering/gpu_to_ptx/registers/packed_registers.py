@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from tilec.dialect.mlir import ir
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering
+from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit
 
 _BYTES_OF_A_WORD = 4
 
@@ -35,7 +36,7 @@ def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], coun
     """Extracts the elements from packed registers."""
     _, per_register = packed_type(element, count)
     if element.is_predicate and per_register == _BYTES_OF_A_WORD:
-        return [_is_not_zero(lowering, each, byte) for each in packed for byte in range(per_register)]
+        return [test_bit(lowering, MaskBit(each, 8 * byte, 8)) for each in packed for byte in range(per_register)]
     registers = [register for each in packed for register in _elements(lowering, element, each, per_register)]
     if not element.is_predicate:
         return registers
@@ -43,9 +44,12 @@ def unpack(lowering: Lowering, element: PtxElement, packed: list[ir.Value], coun
     return [lowering.compute("setp.ne.s16 $0, $1, 0;", "i1", byte) for byte in bytes_]
 
 
-def _is_not_zero(lowering: Lowering, word: ir.Value, byte: int) -> ir.Value:
-    bits = lowering.compute(f"and.b32 $0, $1, {0xFF << 8 * byte:#x};", "i32", word)
-    return lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", bits)
+def test_bit(lowering: Lowering, bit: MaskBit) -> ir.Value:
+    """The predicate that a bit of a word is set, or one of several bits."""
+    masked = lowering.compute(f"and.b32 $0, $1, {(1 << bit.width) - 1 << bit.bit};", "i32", bit.word)
+    found = lowering.compute("setp.ne.s32 $0, $1, 0;", "i1", masked)
+    lowering.mask_bits[found] = bit
+    return found
 
 
 def _packed(lowering: Lowering, element: PtxElement, group: list[ir.Value]) -> ir.Value:

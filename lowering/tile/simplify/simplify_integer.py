@@ -5,8 +5,8 @@ from __future__ import annotations
 from tilec.dialect.build import build
 from tilec.dialect.cuda_tile.types import TileType
 from tilec.dialect.mlir import ir
-from tilec.lowering.tile.analysis.bounds import bounds, exact_multiple, read_as
-from tilec.lowering.tile.analysis.condition import decided, width
+from tilec.lowering.tile.analysis.bounds import Interval, bounds, exact_multiple, read_as
+from tilec.lowering.tile.analysis.condition import decided, limits, width
 from tilec.lowering.tile.analysis.constants import integer_splat, splat
 from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.sum_terms import constant_difference, only_term
@@ -128,7 +128,29 @@ def _comparison(op: ir.OpView) -> ir.Value | None:
     if op.lhs == op.rhs:
         return integer_splat(op.result.type, predicate in _EQUAL_HOLDS)
     known = decided(predicate, read_as(op.lhs, op.signedness), read_as(op.rhs, op.signedness))
-    return _narrow_comparison(op) if known is None else integer_splat(op.result.type, known)
+    if known is not None:
+        return integer_splat(op.result.type, known)
+    return _narrow_comparison(op) or _comparison_with_number(op)
+
+
+def _comparison_with_number(op: ir.OpView) -> ir.Value | None:
+    """Compares short integers with a number, if only this needs their extension; i1 are the result, or its negation."""
+    extension, number = producer(op.lhs, "exti"), splat(op.rhs)
+    if extension is None or number is None or width(source := extension.from_) >= _WIDE // 2:
+        return None
+    low, high = limits(width(source), sign := extension.signedness)
+    if not low <= number <= high or sign == _SIGNED != op.signedness:
+        return None
+    if width(source) > 1:
+        if len(list(extension.result.uses)) > 1:
+            return None
+        attributes = {"comparison_predicate": op.comparison_predicate, "signedness": sign}
+        return build("cmpi", [source, integer_splat(source.type, number)], [op.result.type], attributes).result
+    numbers = (Interval(each, each) for each in (0, low or high))
+    results = [decided(op.comparison_predicate, each, Interval(number, number)) for each in numbers]
+    if results == [False, True]:
+        return source
+    return build("xori", [source, integer_splat(source.type, 1)], [source.type]).result if results[0] else None
 
 
 def _narrow_comparison(op: ir.OpView) -> ir.Value | None:

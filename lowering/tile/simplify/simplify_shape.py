@@ -53,7 +53,10 @@ def _select(op: ir.OpView) -> ir.Value | None:
         return op.val_if_true if condition else op.val_if_false
     if op.cond.type == op.result.type and (splat(op.val_if_true), splat(op.val_if_false)) == (1, 0):
         return op.cond
-    return None
+    negation = producer(op.cond, "xori")
+    if negation is None or splat(negation.rhs) != 1:
+        return None
+    return build("select", [negation.lhs, op.val_if_false, op.val_if_true], [op.result.type]).result
 
 
 def _inverse(op: ir.OpView) -> ir.Value | None:

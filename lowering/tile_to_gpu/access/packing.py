@@ -62,17 +62,26 @@ def tile_of_elements(stored: ir.Value, type: ir.Type, dimension: int) -> ir.Valu
     """The register tile of a type from its bytes, or the tile itself."""
     if stored.type == type:
         return stored
+    if is_predicate_tile(type):
+        return emitter.compare("ne", stored, emitter.zero(stored.type))
     return emitter.gpu(UnpackOp, [stored], [type], dimension=dimension).result
 
 
 def type_of_bytes(type: ir.Type, dimension: int) -> ir.Type:
-    """The type of the bytes of a register tile whose elements share them; other types are unchanged."""
+    """The type of the bytes of a register tile of predicates, or whose elements share them; others are unchanged."""
+    if is_predicate_tile(type):
+        return emitter.with_element(type, emitter.integer_type(8))
     parts = per_byte(type.element_type)
     if parts == 1:
         return type
     layout = joined(parse_layout(type.encoding.value), dimension, parts)
     assert layout is not None
     return emitter.tile_type(layout.shape, emitter.integer_type(8), layout)
+
+
+def is_predicate_tile(type: ir.Type) -> bool:
+    """Whether a type is that of a register tile of i1, which are bytes in memory."""
+    return isinstance(type, ir.RankedTensorType) and spell(type.element_type) == "i1"
 
 
 def divided_exactly(value: ir.Value, parts: int) -> ir.Value:

@@ -67,10 +67,11 @@ def copied_buffer_type(map: TensorMap, type: ir.Type, matrix: tuple[int, int] | 
         return buffer_type(shape, emitter.integer_type(8), map.contiguous, map.swizzle, packed_bits=map.packed_bits)
     row = type.tile_shape[map.contiguous] // map.parts
     panel = MAX_BOX * map.merged if map.swizzle == "none" and row > MAX_BOX else map.panel_elements
+    element = emitter.integer_type(8) if spell(type.element) == "i1" else type.element
     if matrix is None:
-        return buffer_type(type.tile_shape, type.element, map.contiguous, map.swizzle, panel)
+        return buffer_type(type.tile_shape, element, map.contiguous, map.swizzle, panel)
     is_whole = matrix[1] == type.tile_shape[map.contiguous]
-    return buffer_type(matrix, type.element, 1, map.swizzle, panel if is_whole else None)
+    return buffer_type(matrix, element, 1, map.swizzle, panel if is_whole else None)
 
 
 def declare_map(map: TensorMap, view: TileView, conversion: Conversion) -> ir.Value:

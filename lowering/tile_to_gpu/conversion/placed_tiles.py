@@ -31,7 +31,12 @@ from tilec.lowering.tile.analysis.tile_operations import point_after
 from tilec.lowering.tile.expand.widen_operands import NARROW_MULTIPLIES, is_widened
 from tilec.lowering.tile_to_gpu.access.image_run import ImageRun
 from tilec.lowering.tile_to_gpu.access.index import is_narrow, sparse_index
-from tilec.lowering.tile_to_gpu.access.packing import with_whole_bytes
+from tilec.lowering.tile_to_gpu.access.packing import (
+    is_predicate_tile,
+    tile_of_elements,
+    type_of_bytes,
+    with_whole_bytes,
+)
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, swizzle_for
 from tilec.lowering.tile_to_gpu.conversion.conversion import Conversion, TileView
 from tilec.lowering.tile_to_gpu.conversion.declared_map import (
@@ -55,7 +60,10 @@ def load_by_tma(op: ir.OpView, conversion: Conversion) -> None:
     placed = _load(op, map, _loaded_buffer(op, map, conversion), conversion)
     conversion.placed[tile] = placed
     if tile not in conversion.plan.folded:
-        conversion.set(tile, emitter.gpu(ReadOp, [placed], [conversion.type(tile)]).result)
+        type = conversion.type(tile)
+        stored = type_of_bytes(type, map.contiguous) if is_predicate_tile(type) else type
+        read = emitter.gpu(ReadOp, [placed], [stored]).result
+        conversion.set(tile, tile_of_elements(read, type, map.contiguous))
 
 
 def read_from_run(op: ir.OpView, conversion: Conversion) -> None:

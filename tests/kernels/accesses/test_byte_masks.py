@@ -77,3 +77,42 @@ def test_a_byte_is_not_moved_before_it_is_tested(target):
     compiled = ct.compile(row_mask, target=target, signature=Signature.from_arguments(row_mask, args), stop="ptx")
     assert "setp.ne.s32" in compiled.ptx
     assert not re.search(r"cvt\.s16\.s8|setp\.ne\.s16", compiled.ptx)
+
+
+@ct.kernel
+def compared(X, M, R, number: Number):
+    """Rows of R: elements of the type of X that each comparison selects."""
+    x, m = ct.load(X, (0, 0), (ROWS, COLUMNS)), ct.load(M, (0, 0), (ROWS, COLUMNS))
+    other = ct.load(X, (1, 0), (ROWS, COLUMNS))
+    ct.store(R, (0, 0), ct.where(m == number, x, other))
+    ct.store(R, (1, 0), ct.where(m != number, x, other))
+    ct.store(R, (2, 0), ct.where(m < number, x, other))
+    ct.store(R, (3, 0), ct.where(m <= number, x, other))
+    ct.store(R, (4, 0), ct.where(m > number, x, other))
+    ct.store(R, (5, 0), ct.where(m >= number, x, other))
+    ct.store(R, (6, 0), ct.where(number > m, x, 0))
+
+
+NUMBERS = [(np.int8, number) for number in (-128, -127, -3, -1, 0, 1, 77, 126)]
+NUMBERS += [(np.uint8, number) for number in (1, 77, 127, 128, 129, 200, 254)]
+
+
+@pytest.mark.parametrize("kind", [np.float16, np.int8, np.int32])
+@pytest.mark.parametrize(("dtype", "number"), NUMBERS)
+def test_comparisons_select_words(dtype, number, kind):
+    random = np.random.default_rng(number & 0xFF)
+    m = np.arange(ROWS * COLUMNS).reshape(ROWS, COLUMNS).astype(dtype)
+    x = random.integers(-100, 100, (2 * ROWS, COLUMNS)).astype(kind)
+    args = [x, m, np.zeros((7 * ROWS, COLUMNS), kind), number]
+    results = [m == number, m != number, m < number, m <= number, m > number, m >= number]
+    exact = [np.where(result, x[:ROWS], x[ROWS:]) for result in results]
+    exact.append(np.where(m < number, x[:ROWS], 0).astype(kind))
+    for (result,) in run_everywhere(compared, (1,), args, (2,), target="sm_90a", hints={}):
+        np.testing.assert_array_equal(result, np.concatenate(exact))
+
+
+def test_no_element_of_a_word_is_selected_alone():
+    x, m = np.zeros((2 * ROWS, COLUMNS), np.float16), np.zeros((ROWS, COLUMNS), np.int8)
+    args = [x, m, np.zeros((7 * ROWS, COLUMNS), np.float16), 5]
+    compiled = ct.compile(compared, target="sm_90a", signature=Signature.from_arguments(compared, args), stop="ptx")
+    assert "selp" not in compiled.ptx

@@ -107,3 +107,14 @@ def test_gathered_bytes(depth: int, target: str) -> None:
     A, B, R = matrices(depth, np.int8)
     made = run_everywhere(gathered_bytes, (1,), (A, B, R.astype(np.int32)), (2,), target=target, hints={})
     assert_product(made, A, B)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_an_sm_has_more_blocks_than_a_hint_asks_for(target: str) -> None:
+    """Blocks that fit beside the one of `occupancy=1` load meanwhile, as they do without the hint."""
+    signature = Signature.from_arguments(gathered, matrices(256, np.float16))
+    loads = [
+        ct.compile(gathered, target=target, signature=signature, hints=hints, stop="ptx").ptx.count("ld.global")
+        for hints in ({}, {"occupancy": 1})
+    ]
+    assert loads[0] == loads[1]
