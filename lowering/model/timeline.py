@@ -95,8 +95,6 @@ class _Machine:
         self.iterations = _ITERATIONS + max(taken.values(), default=0)
         self.barrier_cycles = barrier_cycles
         self.pipe_free = self.port_free = 0.0
-        # When each multiply is complete, in the order of issue.
-        self.multiplied = [0.0]
         self.signals = 0
         self.times: dict[tuple[str, Side], list[float]] = defaultdict(list)
         # When each consumer has released its slots.
@@ -111,9 +109,14 @@ class _Machine:
             released = min((len(times) for times in self.released[channel].values()), default=0)
             self.times[channel, Side.EMPTY] += [0.0] * (count + released - filled.get(channel, 0))
 
-    def run(self, actions: Sequence[Action]) -> Iterator[float | None]:
-        """Executes the iterations of a role; yields its time after each, and None while it waits for another role."""
+    def run(self, actions: Sequence[Action], ends: list[float]) -> Iterator[float | None]:
+        """Executes the iterations of a role, and adds the time after each to `ends`.
+
+        Yields its time before each action of a unit that roles share, and None while it waits for another role.
+        """
         now = 0.0
+        # When each multiply of the role is complete, in the order of issue.
+        multiplied = [0.0]
         numbers: dict[Wait, int] = {}
         # Looked up once: the cycles of work, the times of the slots of a wait or a signal, the number of a wait, and
         # whether a signal is one of several consumers.
@@ -129,13 +132,16 @@ class _Machine:
         ]
         taken = [self.taken.get((each.channel, each.consumer), 0) if each.side is Side.FULL else 0 for each in numbers]
         loaded: dict[str, float] = {}
-        multiplied, barrier_cycles = self.multiplied, self.barrier_cycles
+        barrier_cycles = self.barrier_cycles
         for _ in range(self.iterations):
             for cycles, times, wait, is_release, action in steps:
                 if cycles is not None:
                     now += cycles
+                elif isinstance(action, AwaitMultiplies):
+                    now = max(now, multiplied[max(0, len(multiplied) - 1 - action.pending)])
                 elif times is None:
-                    now = self._execute(action, now, loaded)
+                    yield now
+                    self._execute(action, now, loaded, multiplied)
                 elif wait is not None:
                     number = taken[wait]
                     while len(times) <= number:
@@ -154,7 +160,7 @@ class _Machine:
                         self._release(action, time + barrier_cycles)
                     else:
                         times.append(time + barrier_cycles)
-            yield now
+            ends.append(now)
 
     def _release(self, action: Signal, time: float) -> None:
         """Notes a release by one of several consumers; the last one makes the slot empty."""
@@ -165,18 +171,15 @@ class _Machine:
             latest = max(times[number] for times in released.values())
             self.times[action.channel, Side.EMPTY].append(latest)
 
-    def _execute(self, action: Action, now: float, loaded: dict[str, float]) -> float:
-        """The time after an action of a unit, or a wait for it."""
-        if isinstance(action, AwaitMultiplies):
-            return max(now, self.multiplied[max(0, len(self.multiplied) - 1 - action.pending)])
+    def _execute(self, action: Action, now: float, loaded: dict[str, float], multiplied: list[float]) -> None:
+        """Issues an action of a unit, which serves roles in the order of their requests."""
         if isinstance(action, Multiply):
             self.pipe_free = max(now, self.pipe_free) + action.cycles
-            self.multiplied.append(self.pipe_free + action.latency_cycles)
+            multiplied.append(self.pipe_free + action.latency_cycles)
         elif isinstance(action, Load):
             self.port_free = max(now, self.port_free) + action.port_cycles
             complete = self.port_free + action.latency_cycles
             loaded[action.channel] = max(loaded.get(action.channel, 0.0), complete)
-        return now
 
 
 def interval_cycles(
@@ -196,23 +199,32 @@ def interval_cycles(
         taken: by channel and consumer, slots that the consumer has used and released before the first iteration.
     """
     machine = _Machine(roles, stages, filled, taken or {}, barrier_cycles)
-    running = {index: machine.run(actions) for index, actions in enumerate(roles)}
-    times: dict[int, list[float]] = defaultdict(list)
-    while running:
-        before = machine.signals, len(running)
-        for index, role in list(running.items()):
-            # A role continues until it waits for another one.
+    ends = [list[float]() for _ in roles]
+    waiting = {number: machine.run(actions, ends[number]) for number, actions in enumerate(roles)}
+    # The roles that request a unit: the one that does so first is served.
+    requests: dict[int, tuple[float, Iterator[float | None]]] = {}
+    signals = -1
+    while True:
+        if machine.signals != signals:
+            signals = machine.signals
+            runnable = list(waiting.items())
+        elif requests:
+            number = min(requests, key=lambda each: requests[each][0])
+            runnable = [(number, requests.pop(number)[1])]
+        else:
+            break
+        for number, role in runnable:
+            waiting.pop(number, None)
+            # A role that has ended yields nothing.
             for time in role:
                 if time is None:
-                    break
-                times[index].append(time)
-            else:
-                del running[index]
-        if (machine.signals, len(running)) == before:
-            if any(len(times[index]) < _ITERATIONS for index in running):
-                return None
-            break
-    measured = ((ends[_ITERATIONS - 1] - ends[_ITERATIONS - 1 - _MEASURED]) / _MEASURED for ends in times.values())
+                    waiting[number] = role
+                else:
+                    requests[number] = time, role
+                break
+    if any(len(each) < _ITERATIONS for each in ends):
+        return None
+    measured = ((each[_ITERATIONS - 1] - each[_ITERATIONS - 1 - _MEASURED]) / _MEASURED for each in ends)
     return max(*measured, *_unit_cycles(roles))
 
 

@@ -82,3 +82,23 @@ def test_slots_that_are_used_before_the_loop_are_empty_again() -> None:
     """The consumer has used the first tile, so that the second one is on its way when the loop starts."""
     taken = {("ring", 0): 1}
     assert interval_cycles([LOAD, MULTIPLY], {"ring": 2}, {}, 10, taken) == pytest.approx(635, rel=0.02)
+
+
+def test_tensor_core_serves_roles_in_the_order_of_their_requests() -> None:
+    """A role multiplies for 100 cycles before it waits for a slot; it does not hold up the producer of the slot.
+
+    The producer needs 10 cycles, 100 for its multiply, 20 for the latency and 200 for its work: 330 per slot.
+    """
+    work = [Busy(10), Multiply(100, 20), AwaitMultiplies(), Busy(200)]
+    producer = [Wait("ring", Side.EMPTY), *work, Signal("ring", Side.FULL)]
+    consumer = [Multiply(100, 20), AwaitMultiplies(), Wait("ring", Side.FULL), Busy(100), Signal("ring", Side.EMPTY)]
+    for roles in ([producer, consumer], [consumer, producer]):
+        assert interval_cycles(roles, {"ring": 2}, {}, 10) == pytest.approx(330, rel=0.01)
+
+
+def test_role_awaits_its_own_multiplies() -> None:
+    """One role awaits 50 + 20 cycles, while multiplies of the other one take 1,000 beyond their interval."""
+    awaiting = [Wait("ring", Side.EMPTY), Multiply(50, 20), AwaitMultiplies(), Busy(130), Signal("ring", Side.FULL)]
+    issuing = [Wait("ring", Side.FULL), Multiply(50, 1000), Signal("ring", Side.EMPTY, after_multiplies=True)]
+    for roles in ([awaiting, issuing], [issuing, awaiting]):
+        assert interval_cycles(roles, {"ring": 8}, {}, 10) == pytest.approx(200, rel=0.01)
