@@ -53,9 +53,9 @@ SCRATCH_RESERVE_BYTES = 16384
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
-    """The reserve, or the largest part of a tile that goes through scratch memory; 0 if nothing goes through it.
+    """The reserve, or the largest parts of tiles that go through scratch memory; 0 if nothing goes through it.
 
-    The sum over the roles that compute.
+    The sum over the roles that compute, each of which has scratch memory of its own.
     """
     operations = operations_inside(kernel)
     needed = max(map(scratch_of_operation, operations), default=0)
@@ -63,7 +63,7 @@ def scratch_bytes(kernel: KernelOp) -> int:
         return 0
     roles = {compute_role(op) for op in operations}
     roles |= {name for op in operations if op.name == RolesOp.OPERATION_NAME for name in op.opview.bodies}
-    return len(roles.intersection(COMPUTE_ROLES)) * needed
+    return max(SCRATCH_RESERVE_BYTES, len(roles.intersection(COMPUTE_ROLES)) * needed)
 
 
 def scratch_of_operation(operation: ir.Operation) -> int:
@@ -72,7 +72,7 @@ def scratch_of_operation(operation: ir.Operation) -> int:
     if interface_of(name).scratch is Scratch.NONE:
         return 0
     needed = _RULES[name](operation) if name in _RULES else SCRATCH_RESERVE_BYTES
-    return max(SCRATCH_RESERVE_BYTES, needed) if needed else 0
+    return needed
 
 
 @cached
