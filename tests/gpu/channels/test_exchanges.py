@@ -11,7 +11,7 @@ import tilec as ct
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.driver.stages import compile as compile_entry
-from tilec.lowering.gpu.ir.scratch_use import independent_warpgroups, scratch_bytes
+from tilec.lowering.gpu.ir.scratch_use import SCRATCH_RESERVE_BYTES, independent_warpgroups, scratch_bytes
 
 
 @ct.kernel
@@ -51,6 +51,22 @@ def multiply_and_reduce(a, b, c, in_order: ct.Constant[bool]) -> None:
     ct.store(c, (ct.bid(0), 0), total)
 
 
+@ct.kernel
+def gated_states(Q, K, W, U, G, Y):
+    """A gated delta rule, whose three chains of tiles load the gates of rows and exchange them."""
+    state = ct.zeros((128, 128), ct.float32)
+    for j in range(ct.num_tiles(Q, axis=0, shape=(64, 128))):
+        q, k = ct.load(Q, (j, 0), (64, 128)), ct.load(K, (j, 0), (64, 128))
+        w, u = ct.load(W, (j, 0), (64, 128)), ct.load(U, (j, 0), (64, 128))
+        gate, zero = ct.load(G, (0, j), (1, 64)).reshape((64,)), ct.zeros((64, 128), ct.float32)
+        read = state.astype(ct.float16)
+        left = (u.astype(ct.float32) - ct.mma(w, read, zero)).astype(ct.float16)
+        scores = ct.mma(q, ct.transpose(k), ct.zeros((64, 64), ct.float32)) * ct.exp2(gate[:, None] - gate[None, :])
+        result = ct.mma(q, read, zero) * ct.exp2(gate)[:, None] + ct.mma(scores.astype(ct.float16), left, zero)
+        ct.store(Y, (j, 0), result)
+        state = ct.mma(ct.transpose((k.astype(ct.float32) * ct.exp2(gate)[:, None]).astype(ct.float16)), left, state)
+
+
 MATRIX = "f16[?,?] strides (?,1)"
 ATTENTION = f"q: {MATRIX}, k: {MATRIX}, v: {MATRIX}, o: f16[?,?%8], width="
 PRODUCT = f"a: {MATRIX}, b: {MATRIX}, c: f32[?,?%4], in_order="
@@ -71,6 +87,16 @@ def loop_of(kernel: Any) -> Any:
     """The loop that multiplies."""
     loops = [op for op in operations_below(kernel) if op.operation.name == "scf.for"]
     return next(loop for loop in loops if any(op.operation.name == "tile_gpu.wgmma" for op in operations_below(loop)))
+
+
+def test_roles_that_exchange_little_share_a_reserve() -> None:
+    """Three roles exchange 64 gates each, for which the memory of three reserves would be three slots of a ring."""
+    rows = "f16[?,?%8]"
+    signature = f"Q: {rows}, K: {rows}, W: {rows}, U: {rows}, G: f32[?,?%4], Y: f32[?,?%4]"
+    module = module_of(gated_states, signature, "sm_90a")
+    kernel = kernel_of(module)
+    assert sum(name.startswith("compute") for name in kernel.roles.bodies) == 3
+    assert scratch_bytes(kernel) == SCRATCH_RESERVE_BYTES
 
 
 @pytest.mark.parametrize("width", [64, 128])
