@@ -93,10 +93,10 @@ def role_of_loads(made: ct.Compiled) -> str:
 
 
 def order_of_loads(made: ct.Compiled) -> list[str]:
-    """The maps of the loads in the innermost loops of the role `load`, in program order."""
+    """The maps of the loads in the innermost loops of the role `load`, and in branches without loops, in order."""
     load = role_of_loads(made)
-    loops = re.findall(r"scf\.for[^{]*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\n\s+\}", load)
-    return [map for loop in loops if "scf.for" not in loop for map in re.findall(r"tma_load (%\w+)", loop)]
+    bodies = re.findall(r"(?=scf\.(?:for|if)[^{]*\{([^{}]*(?:\{[^{}]*\}[^{}]*)*)\n\s+\})", load)
+    return [map for body in bodies if "scf.for" not in body for map in re.findall(r"tma_load (%\w+)", body)]
 
 
 @pytest.mark.parametrize("target", ["sm_100a", "sm_90a"])
@@ -127,16 +127,16 @@ def test_no_block_of_keys_stores_what_the_accumulator_has() -> None:
     assert np.isnan(out).all()
 
 
-@pytest.mark.parametrize(("kernel", "loops"), [(attention, 1), (causal, 2)])
-def test_keys_of_the_next_block_are_loaded_before_the_values(kernel: object, loops: int) -> None:
+@pytest.mark.parametrize(("kernel", "blocks"), [(attention, 1), (causal, 2)])
+def test_keys_of_the_next_block_are_loaded_before_the_values(kernel: object, blocks: int) -> None:
     """In a ring of one slot, values wait for the multiply of the block before; keys after them would wait too.
 
-    Halves of a tile are loads one after the other.
+    Halves of a tile are loads one after the other. The second loop of `causal` runs once, and is a branch.
     """
     made = compiled(kernel, arguments(256, 256, 128, 256), "sm_100a")
-    assert [map for map, _ in groupby(order_of_loads(made))] == ["%map_1", "%map_2"] * loops
+    assert [map for map, _ in groupby(order_of_loads(made))] == ["%map_1", "%map_2"] * blocks
     # A load with the steps around it, and the loop. Late sums have a second such load before the loop.
-    assert role_of_loads(made).count("tile_gpu.iterations_ahead = ") >= 4 * loops
+    assert role_of_loads(made).count("tile_gpu.iterations_ahead = ") >= 4
 
 
 def test_loops_have_the_same_columns_of_tensor_memory() -> None:
