@@ -6,7 +6,8 @@ after:    p, o of the first iteration
           o += p @ v(n - 1);  wait o
 
 All but that multiply is scheduled an iteration ahead. The registers of p are written again after the multiply that
-reads them, so that only p and the sums s are live at once.
+reads them, so that only p and the sums s are live at once. Several multiplies may compute s, as of two parts of the
+depth.
 """
 
 from __future__ import annotations
@@ -50,7 +51,7 @@ class _Delayed:
         start: the get of rhs, its views, and the multiply.
         end: the wait and the release.
         carried: the number of the carried value that is the result of the wait.
-        first: the multiply that starts the iteration.
+        first: the multiply of the iteration that is issued before it.
     """
 
     start: list[ir.Operation]
@@ -98,19 +99,18 @@ def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
 
 
 def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
-    """The second of two multiplies, if its lhs is in registers and it updates a carried accumulator; else None.
+    """The last of several multiplies, if its lhs is in registers and it updates a carried accumulator; else None.
 
     Its rhs has at least `least_slots` slots.
     """
     *operations, end = operations_in(body)
-    multiplies = [op for op in operations if op.name == _MULTIPLY]
-    if len(multiplies) != 2:
+    *others, multiply = [op for op in operations if op.name == _MULTIPLY] or [None]
+    if not others:
         return None
     if any(inner.name in (_MULTIPLY, _WAIT) for op in operations for inner in operations_inside(op)):
         return None
-    first, multiply = multiplies
     wait = only_wait(multiply)
-    if wait is None or only_wait(first) is None or any(op.opview.promote for op in multiplies):
+    if wait is None or not all(map(only_wait, others)) or any(op.opview.promote for op in (*others, multiply)):
         return None
     if not is_register_tile(multiply.opview.lhs.type):
         return None
@@ -119,7 +119,7 @@ def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
     carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
     if release is None or len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
         return None
-    found = _Delayed([get, *views, multiply], [wait, release], carried[0], first)
+    found = _Delayed([get, *views, multiply], [wait, release], carried[0], others[-1])
     return found if _is_last(found, operations) else None
 
 
@@ -157,7 +157,7 @@ def only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Oper
 
 
 def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
-    """Whether lhs and accumulator of the delayed multiply are computed after the wait of the first one.
+    """Whether lhs and accumulator of the delayed multiply are computed after the waits of the others.
 
     An accumulator that is not scaled is the carried one.
     """
@@ -167,14 +167,14 @@ def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
     carried = found.first.block.arguments[found.carried + 1]
     computed = [value.owner for value in (multiply.lhs, multiply.accumulator) if value != carried]
     made = [owner.operation for owner in computed if not isinstance(owner, ir.Block) and owner.operation in rest]
-    return len(waits) == 1 and len(made) == len(computed) and all(rest.index(op) > waits[0] for op in made)
+    return len(made) == len(computed) and all(rest.index(op) > waits[-1] for op in made)
 
 
 # ---- the schedule
 
 
 def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
-    """The body with the delayed multiply after the first one; all others are an iteration ahead of it."""
+    """The body with the delayed multiply after the others, which are an iteration ahead of it."""
     body = loop.regions[0].blocks[0]
     rest = [op for op in operations_of_body(loop) if op not in found.members]
     # Threads that fill the slot of rhs wait until the multiply has read it.
