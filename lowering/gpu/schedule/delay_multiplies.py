@@ -44,28 +44,43 @@ WARPGROUP_MARGIN = 16
 
 
 @dataclass(frozen=True)
-class _Delayed:
-    """The operations of a body that are executed an iteration later.
+class _Part:
+    """The operations of one multiply that are executed an iteration later.
 
     Attributes:
         start: the get of rhs, its views, and the multiply.
         end: the wait and the release.
         carried: the number of the carried value that is the result of the wait.
-        first: the multiply of the iteration that is issued before it.
     """
 
     start: list[ir.Operation]
     end: list[ir.Operation]
     carried: int
-    first: ir.Operation
 
     @property
     def multiply(self) -> ir.Operation:
         return self.start[-1]
 
+
+@dataclass(frozen=True)
+class _Delayed:
+    """The multiplies of a body that are executed an iteration later, all of one lhs.
+
+    Attributes:
+        parts: the multiplies in their order.
+        first: the multiply of the iteration that is issued before them.
+    """
+
+    parts: list[_Part]
+    first: ir.Operation
+
+    @property
+    def lhs(self) -> ir.Value:
+        return self.parts[0].multiply.opview.lhs
+
     @property
     def members(self) -> list[ir.Operation]:
-        return [*self.start, *self.end]
+        return [op for part in self.parts for op in (*part.start, *part.end)]
 
 
 def delay_multiplies(kernel: KernelOp, context: Context) -> None:
@@ -89,7 +104,7 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
 
 def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
     """The registers of a thread if lhs is live until the next iteration; a register has two of its 16-bit elements."""
-    lhs = found.multiply.opview.lhs
+    lhs = found.lhs
     elements = parse_layout(ir.StringAttr(lhs.type.encoding).value).register_count
     bits = element_bits(lhs.type.element_type)
     return tile_peak(loop.regions[0].blocks[0]).needed + elements * bits // REGISTER_BITS
@@ -99,28 +114,35 @@ def _needed_registers(loop: ir.Operation, found: _Delayed) -> int:
 
 
 def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
-    """The last of several multiplies, if its lhs is in registers and it updates a carried accumulator; else None.
+    """The last multiplies of one lhs in registers, if all of them update carried accumulators; else None.
 
-    Its rhs has at least `least_slots` slots.
+    Each rhs has at least `least_slots` slots.
     """
     *operations, end = operations_in(body)
-    *others, multiply = [op for op in operations if op.name == _MULTIPLY] or [None]
-    if not others:
+    multiplies = [op for op in operations if op.name == _MULTIPLY]
+    last = [op for op in multiplies if op.opview.lhs == multiplies[-1].opview.lhs]
+    others = [op for op in multiplies if op not in last]
+    if not others or not is_register_tile(last[0].opview.lhs.type):
         return None
     if any(inner.name in (_MULTIPLY, _WAIT) for op in operations for inner in operations_inside(op)):
         return None
-    wait = only_wait(multiply)
-    if wait is None or not all(map(only_wait, others)) or any(op.opview.promote for op in (*others, multiply)):
+    if not all(map(only_wait, others)) or any(op.opview.promote for op in multiplies):
         return None
-    if not is_register_tile(multiply.opview.lhs.type):
+    parts = [part for op in last if (part := _part(op, end, least_slots)) is not None]
+    found = _Delayed(parts, others[-1])
+    return found if len(parts) == len(last) and all(_is_last(part, found, operations) for part in parts) else None
+
+
+def _part(multiply: ir.Operation, end: ir.Operation, least_slots: int) -> _Part | None:
+    """A multiply whose result the body only awaits and carries, with what is executed with it."""
+    wait, (get, views) = only_wait(multiply), get_of(multiply.opview.rhs)
+    release = None if get is None else only_release(get, multiply.block, least_slots)
+    if wait is None or get is None or release is None:
         return None
-    get, views = get_of(multiply.opview.rhs)
-    release = None if get is None else only_release(get, body, least_slots)
     carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
-    if release is None or len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
+    if len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
         return None
-    found = _Delayed([get, *views, multiply], [wait, release], carried[0], others[-1])
-    return found if _is_last(found, operations) else None
+    return _Part([get, *views, multiply], [wait, release], carried[0])
 
 
 def only_wait(multiply: ir.Operation, pending: int = 0) -> ir.Operation | None:
@@ -156,15 +178,15 @@ def only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Oper
     return releases[0] if is_alone else None
 
 
-def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
-    """Whether lhs and accumulator of the delayed multiply are computed after the waits of the others.
+def _is_last(part: _Part, found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
+    """Whether lhs and accumulator of a delayed multiply are computed after the waits of the others.
 
     An accumulator that is not scaled is the carried one.
     """
     rest = [op for op in operations if op not in found.members]
     waits = [number for number, op in enumerate(rest) if op.name == _WAIT]
-    multiply = found.multiply.opview
-    carried = found.first.block.arguments[found.carried + 1]
+    multiply = part.multiply.opview
+    carried = found.first.block.arguments[part.carried + 1]
     computed = [value.owner for value in (multiply.lhs, multiply.accumulator) if value != carried]
     made = [owner.operation for owner in computed if not isinstance(owner, ir.Block) and owner.operation in rest]
     return len(made) == len(computed) and all(rest.index(op) > waits[-1] for op in made)
@@ -174,19 +196,20 @@ def _is_last(found: _Delayed, operations: Sequence[ir.Operation]) -> bool:
 
 
 def _order(loop: ir.Operation, found: _Delayed) -> LoopOrder:
-    """The body with the delayed multiply after the others, which are an iteration ahead of it."""
+    """The body with the delayed multiplies after the others, which are an iteration ahead of them."""
     body = loop.regions[0].blocks[0]
     rest = [op for op in operations_of_body(loop) if op not in found.members]
     # Threads that fill the slot of rhs wait until the multiply has read it.
-    filling = _filling(rest, found.start[0].operands[0])
-    rest = [*(op for op in rest if op not in filling), *filling]
+    for part in found.parts:
+        filling = _filling(rest, part.start[0].operands[0])
+        rest = [*(op for op in rest if op not in filling), *filling]
     started = rest.index(found.first) + 1
-    awaited = _first_use(rest, body.arguments[found.carried + 1], found.multiply.opview.lhs)
+    awaited = min(_first_use(rest, body.arguments[part.carried + 1], found.lhs) for part in found.parts)
     order = [
         *((op, 1) for op in rest[:started]),
-        *((op, 0) for op in found.start),
+        *((op, 0) for part in found.parts for op in part.start),
         *((op, 1) for op in rest[started:awaited]),
-        *((op, 0) for op in found.end),
+        *((op, 0) for part in found.parts for op in part.end),
         *((op, 1) for op in rest[awaited:]),
     ]
     return [(op, ahead) for op, ahead in order if not is_rematerializable(op)]

@@ -52,9 +52,8 @@ _RECORDS = (
         "delay-multiplies",
         delay_multiplies,
         guarantees=(
-            "a `wgmma` whose lhs is in registers, and whose accumulator a loop carries, is scheduled after the "
-            "`wgmma` that starts the next iteration, if the registers of lhs remain; threads that store its rhs do so "
-            "after it"
+            "the last `wgmma` of one lhs in registers, whose accumulators a loop carries, are scheduled after the others "
+            "of the next iteration, if the registers of lhs remain; threads that store their rhs do so after them"
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),
