@@ -52,8 +52,9 @@ _RECORDS = (
         "delay-multiplies",
         delay_multiplies,
         guarantees=(
-            "the last `wgmma` of one lhs in registers, whose accumulators a loop carries, are scheduled after the others "
-            "of the next iteration, if the registers of lhs remain; threads that store their rhs do so after them"
+            "the last `wgmma` of one lhs in registers, whose accumulators a loop carries, are scheduled after the "
+            "others of the next iteration, if the registers of lhs remain; threads that store their rhs do so after "
+            "them"
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),
