@@ -54,7 +54,8 @@ def _select(op: ir.OpView) -> ir.Value | None:
     if op.cond.type == op.result.type and (splat(op.val_if_true), splat(op.val_if_false)) == (1, 0):
         return op.cond
     negation = producer(op.cond, "xori")
-    if negation is None or splat(negation.rhs) != 1:
+    # A loop is split at a mask whose comparison has one use: the negation is another one until it is erased.
+    if negation is None or splat(negation.rhs) != 1 or producer(negation.lhs, "cmpi") is not None:
         return None
     return build("select", [negation.lhs, op.val_if_false, op.val_if_true], [op.result.type]).result
 
