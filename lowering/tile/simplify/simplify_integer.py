@@ -14,6 +14,8 @@ from tilec.lowering.tile.analysis.tile_operations import operand_behind, produce
 
 _SIGNED, _UNSIGNED = "signed", "unsigned"
 _WIDE = 64
+# Of integers shorter than 32 bits that constants may have: those of 4 bits have none.
+_SHORT_WIDTHS = (1, 8, 16)
 # By extension the numbers of 64 bits that numbers of 32 bits become.
 _NARROW = {_SIGNED: (-(1 << 31), (1 << 31) - 1), _UNSIGNED: (0, (1 << 32) - 1)}
 
@@ -136,7 +138,7 @@ def _comparison(op: ir.OpView) -> ir.Value | None:
 def _comparison_with_number(op: ir.OpView) -> ir.Value | None:
     """Compares short integers with a number, if only this needs their extension; i1 are the result, or its negation."""
     extension, number = producer(op.lhs, "exti"), splat(op.rhs)
-    if extension is None or number is None or width(source := extension.from_) >= _WIDE // 2:
+    if extension is None or number is None or width(source := extension.from_) not in _SHORT_WIDTHS:
         return None
     low, high = limits(width(source), sign := extension.signedness)
     if not low <= number <= high or sign == _SIGNED != op.signedness:
