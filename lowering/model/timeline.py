@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum
@@ -95,6 +95,9 @@ class _Machine:
         self.iterations = _ITERATIONS + max(taken.values(), default=0)
         self.barrier_cycles = barrier_cycles
         self.pipe_free = self.port_free = 0.0
+        # The actions of units that several roles use: these are served in the order of their requests.
+        kinds = Counter(kind for actions in roles for kind in set(map(type, actions)) & {Multiply, Load})
+        self.shared = {kind for kind, count in kinds.items() if count > 1}
         self.signals = 0
         self.times: dict[tuple[str, Side], list[float]] = defaultdict(list)
         # When each consumer has released its slots.
@@ -137,11 +140,10 @@ class _Machine:
             for cycles, times, wait, is_release, action in steps:
                 if cycles is not None:
                     now += cycles
-                elif isinstance(action, AwaitMultiplies):
-                    now = max(now, multiplied[max(0, len(multiplied) - 1 - action.pending)])
                 elif times is None:
-                    yield now
-                    self._execute(action, now, loaded, multiplied)
+                    if type(action) in self.shared:
+                        yield now
+                    now = self._execute(action, now, loaded, multiplied)
                 elif wait is not None:
                     number = taken[wait]
                     while len(times) <= number:
@@ -171,8 +173,10 @@ class _Machine:
             latest = max(times[number] for times in released.values())
             self.times[action.channel, Side.EMPTY].append(latest)
 
-    def _execute(self, action: Action, now: float, loaded: dict[str, float], multiplied: list[float]) -> None:
-        """Issues an action of a unit, which serves roles in the order of their requests."""
+    def _execute(self, action: Action, now: float, loaded: dict[str, float], multiplied: list[float]) -> float:
+        """The time after an action of a unit, or a wait for multiplies of the role."""
+        if isinstance(action, AwaitMultiplies):
+            return max(now, multiplied[max(0, len(multiplied) - 1 - action.pending)])
         if isinstance(action, Multiply):
             self.pipe_free = max(now, self.pipe_free) + action.cycles
             multiplied.append(self.pipe_free + action.latency_cycles)
@@ -180,6 +184,7 @@ class _Machine:
             self.port_free = max(now, self.port_free) + action.port_cycles
             complete = self.port_free + action.latency_cycles
             loaded[action.channel] = max(loaded.get(action.channel, 0.0), complete)
+        return now
 
 
 def interval_cycles(
