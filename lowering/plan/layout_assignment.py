@@ -138,10 +138,11 @@ def _anchor(op: ir.OpView, plan: MatrixPlan, warps: int, layouts: Layouts, *, ri
         contiguous, vector = access_vector(op)
         if (plan.is_ring_tile(tile) or tile in plan.kept) and not ring_tiles:
             return
-        vector = min([vector, *_vectors_beside(tile, plan, contiguous)])
         if plan.loads.get(tile) == []:
             # TMA checks the extents, so that threads read whole vectors from shared memory.
             contiguous, vector = plan.maps[tile].contiguous, _widest_vector(tile)
+        else:
+            vector = min([vector, *_vectors_beside(tile, plan, contiguous)])
         if not plan.multiplies:
             vector = min(vector, _share_of_thread(tile.type.shape, warps))
         stored = _stored_dimension(tile, plan)

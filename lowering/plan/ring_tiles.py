@@ -58,10 +58,7 @@ def plan_ring_tiles(
     loops = {loop for multiply in plan.multiplies.values() for loop in loops_around(multiply.op)}
     innermost = {loops_around(multiply.op)[0] for multiply in plan.multiplies.values() if in_loop(multiply.op)}
     room = shared_room(plan, entry, target, occupancy)
-    chains = {
-        loop for multiply in plan.multiplies.values() if is_chained(multiply.op) for loop in loops_around(multiply.op)
-    }
-    converted = {tile for tile in converted_tiles(plan) if chains.isdisjoint(loops_around(tile.owner.opview))}
+    converted = {tile for tile in converted_tiles(plan) if not _is_beside_chain(tile, plan)}
     for load in operations_named(entry, (_LOAD,)):
         tile = load.operation.results[0]
         if tile in plan.loads or refusal_of_operand(load, plan) is not None:
@@ -166,6 +163,13 @@ def _stored_operands(plan: MatrixPlan) -> dict[ir.Value, None]:
         for operand in operands
         if operand.map is None and operand.register_layout is None and operand.tensor_layout is None
     }
+
+
+def _is_beside_chain(tile: ir.Value, plan: MatrixPlan) -> bool:
+    """Whether a tile is loaded in a loop of multiplies of which one needs the result of another."""
+    loops = set(loops_around(tile.owner.opview))
+    multiplies = (multiply.op for multiply in plan.multiplies.values())
+    return any(not loops.isdisjoint(loops_around(op)) and is_chained(op) for op in multiplies)
 
 
 def converted_tiles(plan: MatrixPlan) -> Iterator[ir.Value]:

@@ -24,7 +24,9 @@ def coalesce(program: Program, flow: Flow, live: Liveness) -> list[int]:
     in_flight, *others = _affinities(program, flow, live)
     repeated = _repeated(program, live, in_flight)
     accumulators = {value for pair in in_flight for value in pair}
-    for affinities in (in_flight, *([pair for pair in each if pair not in repeated] for each in others)):
+    if repeated:
+        others = [[pair for pair in affinities if pair not in repeated] for affinities in others]
+    for affinities in (in_flight, *others):
         for connected in _connected(affinities, sharing.leader):
             # Usually the whole connected group can share, and one test decides it; a chain of ties is long.
             if not sharing.join({value for pair in connected for value in pair}):
