@@ -24,7 +24,7 @@ from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp
 from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
-from tilec.dialect.walk import operations_inside, operations_of
+from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.errors import UnsupportedError
 from tilec.lowering.gpu.cost.loop_cycles import cycles_of
 from tilec.lowering.gpu.cost.loop_work import loops_of
@@ -88,11 +88,13 @@ def _orders(loop: ir.Operation) -> Iterator[LoopOrder]:
     """The orders of a body whose first multiply is an iteration ahead, from the earliest place of the multiply on."""
     operations = [op for op in operations_of_body(loop) if not is_rematerializable(op)]
     multiplies = [op for op in operations if op.name == _MULTIPLY]
-    if len(multiplies) != 2 or len(list(_inner_multiplies(loop))) != 2:
+    if len(multiplies) != 2 or len(operations_named(loop.opview, (_MULTIPLY,))) != 2:
         return
     first, delayed = multiplies
     body = first.block
-    if delayed.opview.lhs.owner != body or first.opview.accumulator.owner == body or any(map(_promotes, multiplies)):
+    if delayed.opview.lhs.owner != body or first.opview.accumulator.owner == body:
+        return
+    if any(op.opview.promote for op in multiplies):
         return
     wait, (get, views) = only_wait(first, pending=1), get_of(first.opview.rhs)
     release = None if get is None else only_release(get, body, _LEAST_SLOTS)
@@ -109,14 +111,6 @@ def _orders(loop: ir.Operation) -> Iterator[LoopOrder]:
             *((op, 0) for op in rest[place:]),
             *((op, 1) for op in end),
         ]
-
-
-def _inner_multiplies(loop: ir.Operation) -> Iterator[ir.Operation]:
-    return (op for op in operations_inside(loop) if op.name == _MULTIPLY)
-
-
-def _promotes(multiply: ir.Operation) -> bool:
-    return multiply.opview.promote
 
 
 def _cycles_with(kernel: KernelOp, number: int, loop: ir.Operation, order: LoopOrder, context: Context) -> float:
