@@ -117,4 +117,4 @@ def test_an_sm_has_more_blocks_than_a_hint_asks_for(target: str) -> None:
         ct.compile(gathered, target=target, signature=signature, hints=hints, stop="ptx").ptx.count("ld.global")
         for hints in ({}, {"occupancy": 1})
     ]
-    assert loads[0] == loads[1]
+    assert loads[0] == loads[1] > 0
