@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from attention_kernels import softmax_step
 
 import tilec as ct
 from tilec.driver.stages import compile as compile_entry
@@ -57,12 +58,8 @@ def attention_of_64_columns(q, k, v, bias, o) -> None:
         scores = ct.mma(query, ct.transpose(ct.load(k, (block, 0), (128, 64))), ct.zeros((128, 128), ct.float32))
         if bias is not None:
             scores = scores * 0.125 + ct.load(bias, (ct.bid(0), block), (128, 128)).astype(ct.float32) * 1.5
-        larger = ct.maximum(largest, ct.max(scores, axis=1, keepdims=True))
-        weights = ct.exp2(scores - larger, flush_to_zero=True)
-        scale = ct.exp2(largest - larger, flush_to_zero=True)
-        total = total * scale + ct.sum(weights, axis=1, keepdims=True)
+        weights, scale, largest, total = softmax_step(scores, largest, total)
         result = ct.mma(weights.astype(ct.float16), ct.load(v, (block, 0), (128, 64)), result * scale)
-        largest = larger
     ct.store(o, (ct.bid(0), 0), (result / total).astype(ct.float16))
 
 
