@@ -24,6 +24,8 @@ from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
 _WORD_BYTES = 4
 # Operations that take an element of few bits from an integer.
 _BIT_OPERATIONS = ("cuda_tile.shri", "cuda_tile.andi")
+# A thread converts the elements that it loads from a ring itself: an exchange costs more.
+_CONVERSIONS = ("cuda_tile.ftof", "cuda_tile.itof")
 # Elements of a tile of repeated elements that one thread may load; an exchange of more costs fewer registers.
 REPEATED_ELEMENTS = 32
 # The same beside a multiply, whose loads are in registers for two iterations ahead.
@@ -34,14 +36,16 @@ def assign_layouts(entry: ir.OpView, plan: MatrixPlan, warps: int, vectors: Mapp
     """The layout of every tile value of rank one or more; `vectors` are the widths of accesses through pointers."""
     operations = [op for op in operations_below(entry) if _has_tiles(op.operation)]
     repeated = {op.operation for op in operations if _is_repeated_load(op, plan)}
+    computed = set()
     if plan.multiplies:
+        computed = {op for op in repeated if op.results[0] in plan.loads and _is_computed(op.results[0])}
         # Beside multiplies, only factors of an operand that threads convert: accumulators need the registers.
         repeated &= {tile.owner.operation for tile in converted_tiles(plan) if not _is_unpacked(tile)}
     layouts = _assigned(entry, operations, plan, warps, vectors, repeated)
     most = CONVERTED_ELEMENTS if plan.multiplies else REPEATED_ELEMENTS
-    of_threads = (op for op in repeated if op.results[0] not in plan.loads)
-    large = {op for op in of_threads if len(set(layouts[op.results[0]].representatives)) > most}
-    return _assigned(entry, operations, plan, warps, vectors, repeated - large) if large else layouts
+    counted = computed.union(op for op in repeated if op.results[0] not in plan.loads)
+    large = {op for op in counted if len(set(layouts[op.results[0]].representatives)) > most}
+    return _assigned(entry, operations, plan, warps, vectors, repeated - large, large) if large else layouts
 
 
 def _has_tiles(op: ir.Operation) -> bool:
@@ -56,12 +60,16 @@ def _assigned(
     warps: int,
     vectors: Mapping[ir.Operation, int],
     repeated: Collection[ir.Operation],
+    distributed: Collection[ir.Operation] = (),
 ) -> Layouts:
-    """The layouts if each thread loads itself the elements of the `repeated` loads that it uses."""
+    """The layouts if each thread loads itself the elements of the `repeated` loads that it uses.
+
+    Threads share the elements of the `distributed` loads, whose users decide nothing.
+    """
     layouts = Layouts()
     for op in operations:
         if op.operation not in repeated:
-            _anchor(op, plan, warps, layouts, ring_tiles=False)
+            _anchor(op, plan, warps, layouts, ring_tiles=op.operation in distributed)
     _anchor_columns(plan, warps, layouts)
     for op in operations:
         _anchor_pointers(op, vectors.get(op.operation, 1), plan, warps, layouts)
@@ -219,6 +227,12 @@ def _is_repeated_load(op: ir.OpView, plan: MatrixPlan) -> bool:
 def _is_repeated(value: ir.Value) -> bool:
     """Whether each use of a value is a broadcast, or an operation on as many elements whose results are repeated."""
     return all(map(_has_elementwise_uses, reached(value, _results_before_broadcasts)))
+
+
+def _is_computed(value: ir.Value) -> bool:
+    """Whether threads compute with the elements of a loaded tile before they are broadcast, more than a conversion."""
+    makers = (each.owner.opview for each in reached(value, _results_before_broadcasts) if each != value)
+    return any(is_elementwise(op) and op.operation.name not in _CONVERSIONS for op in makers)
 
 
 def _has_elementwise_uses(value: ir.Value) -> bool:
