@@ -11,6 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROUNDS, SCHEDULE
 from tilec.dialect.tile_gpu.ids import NamedOperations
 from tilec.dialect.verify import noted
+from tilec.dialect.walk import operations_in
 
 # The operations of a body in their order, each with the iterations by which it is ahead of the others.
 LoopOrder: TypeAlias = "Sequence[tuple[ir.Operation, int]]"
@@ -33,6 +34,11 @@ def position_of(op: ir.Operation) -> Position | None:
     """The position of an operation in the schedule of the loop around it; None without a schedule."""
     found = op.attributes.get(SCHEDULE)
     return None if found is None else Position(*integers_of(found))
+
+
+def is_scheduled(loop: ir.Operation) -> bool:
+    """Whether operations of a loop have positions."""
+    return any(SCHEDULE in op.attributes for op in operations_in(loop.regions[0].blocks[0]))
 
 
 def rounds_of(loop: ir.Operation) -> int:

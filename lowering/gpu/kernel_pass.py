@@ -11,14 +11,15 @@ from typing import Any, TypeVar
 from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.schedule import position_of
-from tilec.dialect.walk import operations_inside
+from tilec.dialect.tile_gpu.schedule import is_scheduled
+from tilec.dialect.walk import operations_inside, operations_named
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import STAGES, followed_options, kernel_hint
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
 Fact = TypeVar("Fact")
+_LOOPS = ("scf.for",)
 
 
 class State(Enum):
@@ -36,7 +37,7 @@ class State(Enum):
         if self is State.UNDIVIDED:
             return kernel.roles is None
         if self is State.EXPANDED:
-            return not any(map(position_of, operations_inside(kernel)))
+            return not any(is_scheduled(loop.operation) for loop in operations_named(kernel, _LOOPS))
         return all(op.name not in PLACED for op in operations_inside(kernel))
 
 

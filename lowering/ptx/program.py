@@ -99,7 +99,7 @@ class _Reader:
             template = format_string(attributes["text"].value)
         except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
-        tied = integers_of(attributes["tied"]) if "tied" in attributes else ()
+        tied = integers_of(attributes["tied"]) if results and "tied" in attributes else ()
         return Instruction(template, results, operands, tied, operation.location)
 
     def branch(self, operation: ir.Operation) -> Branch:
@@ -121,11 +121,10 @@ class _Reader:
 
 
 def _class_name(kind: ir.Type) -> str:
-    # By Python class, because printing a type takes ten times as long.
-    if isinstance(kind, ir.IntegerType):
+    # By Python class, because printing a type takes ten times as long, and isinstance() twice.
+    name = _FLOATS.get(type(kind))
+    if name is None and type(kind) is ir.IntegerType:
         name = _INTEGERS.get(kind.width)
-    else:
-        name = _FLOATS.get(type(kind))
     if name is None:
         raise CompileError(f"ptx has no register of type {kind}, expected {', '.join(REGISTER_CLASSES)}")
     return name

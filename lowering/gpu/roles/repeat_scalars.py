@@ -7,9 +7,8 @@ epilogue uses is computed after the loops, where attention of 256 columns on sm_
 
 from __future__ import annotations
 
-import itertools
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import DECLARATIONS
@@ -33,9 +32,11 @@ def repeat_scalars(kernel: KernelOp, _context: Context) -> bool:
         return False
     operations = operations_in(kernel.body.blocks[0])
     roles = kernel.roles.operation
+    blocks = (region.blocks[0] for region in kernel.roles.bodies.values())
+    loops = {block: [op for op in operations_in(block) if op.name in LOOPS] for block in blocks}
     # A copy uses operands before the roles, which are copied after it.
     for op in reversed(_short_scalars(operations[: operations.index(roles)])):
-        _copy_to_roles(op, roles)
+        _copy_to_roles(op, roles, loops)
     return True
 
 
@@ -58,27 +59,26 @@ def _is_short(op: ir.Operation) -> bool:
     return is_rematerializable(op) and not op.name.startswith("math.")
 
 
-def _copy_to_roles(op: ir.Operation, roles: ir.Operation) -> None:
-    """Gives each role that uses a scalar a copy at its start, or after the loops before its first use."""
+def _copy_to_roles(op: ir.Operation, roles: ir.Operation, loops: Mapping[ir.Block, Sequence[ir.Operation]]) -> None:
+    """Gives each role that uses a scalar a copy at its start, or after those of its loops before the first use."""
     uses = defaultdict[ir.Block, list[tuple[ir.Operation, int]]](list)
     for use in list(op.results[0].uses):
         block = _role_around(use.owner.operation, roles)
         if block is not None:
             uses[block].append((use.owner.operation, use.operand_number))
     for block, used in uses.items():
-        copy = op.clone(ip=_place(block, [user for user, _ in used]))
+        copy = op.clone(ip=_place(block, loops[block], [user for user, _ in used]))
         for user, number in used:
             user.operands[number] = copy.results[0]
     if not any(list(result.uses) for result in op.results):
         op.erase()
 
 
-def _place(block: ir.Block, users: Iterable[ir.Operation]) -> ir.InsertionPoint:
+def _place(block: ir.Block, loops: Iterable[ir.Operation], users: Iterable[ir.Operation]) -> ir.InsertionPoint:
     """After the loops of a role that end before the first use: a scalar that is live in them takes a register."""
     using = {ancestor_in(user, block) for user in users}
-    before = itertools.takewhile(lambda op: op not in using, operations_in(block))
-    loops = [op for op in before if op.name in LOOPS]
-    return ir.InsertionPoint.after(loops[-1]) if loops else ir.InsertionPoint.at_block_begin(block)
+    before = [loop for loop in loops if loop not in using and all(map(loop.is_before_in_block, using))]
+    return ir.InsertionPoint.after(before[-1]) if before else ir.InsertionPoint.at_block_begin(block)
 
 
 def _role_around(op: ir.Operation, roles: ir.Operation) -> ir.Block | None:

@@ -15,9 +15,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, rounds_of, set_schedule
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, is_scheduled, position_of, rounds_of, set_schedule
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_in, operations_inside, terminator_of, with_inner
+from tilec.dialect.walk import operations_in, operations_inside, operations_named, terminator_of, with_inner
 from tilec.errors import VerificationError
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -83,8 +83,8 @@ def _with_moved_steps(orders: Mapping[ir.Operation, LoopOrder], rounds: int) -> 
 
 def scheduled_loops(kernel: KernelOp) -> list[ir.Operation]:
     """The loops that have schedules, each before those inside of it."""
-    scheduled = (op for op in operations_inside(kernel) if position_of(op) is not None)
-    return list(dict.fromkeys(op.parent.operation for op in scheduled))
+    loops = (loop.operation for loop in operations_named(kernel, ("scf.for",)))
+    return [loop for loop in loops if is_scheduled(loop)]
 
 
 def only_loads_are_ahead(loop: ir.Operation, order: LoopOrder) -> bool:
