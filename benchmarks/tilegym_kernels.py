@@ -73,7 +73,9 @@ def run_tests(checkout: Path, target: str, folder: Path) -> None:
 
 
 def rows_of(folder: Path, target: str) -> list[KernelRow]:
-    """A row for each kernel in the records of a target, in alphabetical order."""
+    """A row for each kernel in the records of a target, in alphabetical order; ends the program if there are none."""
+    if not (folder / RECORDS).exists():
+        sys.exit(f"error: {folder} has no {RECORDS}: no test of TileGym ran for {target}; they need pytest and PyTorch")
     return [KernelRow(name, target, record) for name, record in sorted(kernel_records(folder).items())]
 
 

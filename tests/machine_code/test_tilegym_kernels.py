@@ -38,3 +38,8 @@ def test_figures_of_an_earlier_run_are_kept(tmp_path: Path, capsys: pytest.Captu
     tilegym_kernels.measure_all([row], 1)
     assert row.figures == {"tilec_s": 1.5, "tileiras_s": 2.5}
     assert "1 of 1 by_tileiras: kernel sm_90a" in capsys.readouterr().err
+
+
+def test_a_run_without_records_says_what_it_needs(tmp_path: Path) -> None:
+    with pytest.raises(SystemExit, match=r"no test of TileGym ran for sm_90a; they need pytest and PyTorch"):
+        tilegym_kernels.rows_of(tmp_path, "sm_90a")
