@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import groupby
 from math import prod
 
 from tilec.dialect.mlir import ir
@@ -18,7 +19,7 @@ from tilec.lowering.target import LANES
 from tilec.lowering.tile.analysis.tile_operations import MULTIPLIES, STRUCTURES, carried_groups, is_elementwise, is_tile
 from tilec.lowering.tile_to_gpu.access.alignment import SECTOR_BYTES, VECTOR_BYTES, access_vector, element_bits
 from tilec.lowering.tile_to_gpu.access.layouts import Layouts
-from tilec.lowering.tile_to_gpu.access.packing import repacked, whole_bytes
+from tilec.lowering.tile_to_gpu.access.packing import loaded_bits, repacked, whole_bytes
 
 # The width of a bank of shared memory.
 _WORD_BYTES = 4
@@ -84,9 +85,12 @@ def _assigned(
     for op in operations:
         _repeat_words(op, layouts)
     _propagate(operations, layouts)
-    for op in operations:
-        _anchor(op, plan, warps, layouts, ring_tiles=True)
-    _propagate(operations, layouts)
+    # Whole vectors of narrow elements are several vectors of wider ones, but a thread that has one vector of wide
+    # elements would exchange them with others where it computes with narrow ones.
+    for _, anchored in groupby(sorted(operations, key=loaded_bits), key=loaded_bits):
+        for op in anchored:
+            _anchor(op, plan, warps, layouts, ring_tiles=True)
+        _propagate(operations, layouts)
     for value in _tiles(operations):
         if value not in layouts:
             layouts.propose(value, blocked(value.type.shape, warps, vector=_widest_vector(value)))

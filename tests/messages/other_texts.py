@@ -32,7 +32,7 @@ _NAMES = {
     "_LANGUAGE",
     "_PLAIN",
     "_ROWS",
-    "_TENSOR_STORES",
+    "_PENDING_STORES",
     "assembly",
     "key",
 }

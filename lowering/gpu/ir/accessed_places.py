@@ -47,8 +47,8 @@ Place: TypeAlias = ir.Value | str | tuple[ir.Value, int]
 EVERYTHING = "everything"
 # Global memory; buffers outside of channels, and copies from them.
 _MEMORY, _STAGING = "memory", "staging"
-# A store of a thread, which is complete after the next store of the thread.
-_TENSOR_STORES = "stores of tensor memory"
+# Stores of threads that the next one without `pending` completes, which they have to precede.
+_PENDING_STORES = "pending stores of tensor memory"
 # Copies of threads, whose addresses an assertion before them may check; TMA loads nothing outside of its tensor.
 _CHECKED = "copies after assertions"
 
@@ -59,8 +59,8 @@ _WRITTEN: dict[str, tuple[Place, ...]] = {
     **dict.fromkeys(GLOBAL_STORES, (_MEMORY,)),
     **dict.fromkeys((op.OPERATION_NAME for op in (StoreWaitOp, FenceAsyncOp, BarrierOp)), (_STAGING, _MEMORY)),
     _STORE: (_STAGING, _MEMORY),
-    StoreTensorMemoryOp.OPERATION_NAME: (_TENSOR_STORES,),
     **dict.fromkeys((StoreSharedOp.OPERATION_NAME, *TMA_LOADS, *COPIES_OF_THREADS), ()),
+    StoreTensorMemoryOp.OPERATION_NAME: (),
     **dict.fromkeys((op.OPERATION_NAME for op in (Tcgen05CopyScalesOp, Tcgen05CopyRowsOp, Tcgen05ShiftRowsOp)), ()),
     TmaPrefetchOp.OPERATION_NAME: (),
     # It keeps its order with copies that it may guard, with stores, and with other output, but waits for no other role.
@@ -172,6 +172,8 @@ class AccessedPlaces:
                 yield _STAGING, True
             if op.name in COPIES_OF_THREADS:
                 yield _CHECKED, False
+            if op.name == StoreTensorMemoryOp.OPERATION_NAME:
+                yield _PENDING_STORES, op.opview.pending
         elif op.name not in ("scf.if", "scf.yield") and not interface_of(op.name).is_pure:
             yield EVERYTHING, True
 

@@ -50,12 +50,16 @@ _ALONE = (
 )
 # Reserved for the scratch of reductions and layout conversions, which divide larger tiles.
 SCRATCH_RESERVE_BYTES = 16384
+# Small requests (partial results of reductions) alternate between two slots: the barrier between the writes and the
+# reads of one slot also ends the reads of the other. Larger requests occupy both slots.
+SLOT_BYTES = 4096
+SLOTS = 2
 
 
 def scratch_bytes(kernel: KernelOp) -> int:
     """The reserve, or the largest parts of tiles that go through scratch memory; 0 if nothing goes through it.
 
-    The sum over the roles that compute, each of which has scratch memory of its own.
+    The sum over the roles that compute, each of which has scratch memory of its own: both slots, if no part is larger.
     """
     operations = operations_inside(kernel)
     needed = max(map(scratch_of_operation, operations), default=0)
@@ -63,7 +67,11 @@ def scratch_bytes(kernel: KernelOp) -> int:
         return 0
     roles = {compute_role(op) for op in operations}
     roles |= {name for op in operations if op.name == RolesOp.OPERATION_NAME for name in op.opview.bodies}
-    return max(SCRATCH_RESERVE_BYTES, len(roles.intersection(COMPUTE_ROLES)) * needed)
+    count = len(roles.intersection(COMPUTE_ROLES))
+    # Without roles, threads that have all registers in use would issue the copies of the slots in that memory.
+    if needed <= SLOT_BYTES and kernel.roles is not None:
+        return min(SCRATCH_RESERVE_BYTES, count * SLOTS * SLOT_BYTES)
+    return max(SCRATCH_RESERVE_BYTES, count * needed)
 
 
 def scratch_of_operation(operation: ir.Operation) -> int:

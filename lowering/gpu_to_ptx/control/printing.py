@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from tilec.dialect.mlir import ir
 from tilec.dialect.print_format import Directive, parse_format
 from tilec.dialect.tile_gpu.operations.debug import PrintOp
+from tilec.lowering.gpu.ir.scratch_use import SLOT_BYTES
 from tilec.lowering.gpu_to_ptx.arithmetic.float_conversion import converted_float
 from tilec.lowering.gpu_to_ptx.memory.access import Access, load, store, widest
 from tilec.lowering.gpu_to_ptx.registers.declarations import MAXIMUM_ARGUMENTS, call_vprintf, string_address
@@ -16,7 +17,6 @@ from tilec.lowering.gpu_to_ptx.registers.guards import conjunction, counted, fir
 from tilec.lowering.gpu_to_ptx.registers.linear_index import linear_index
 from tilec.lowering.gpu_to_ptx.registers.lowering import Lowering, lowers
 from tilec.lowering.gpu_to_ptx.registers.packed_registers import widened
-from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES
 from tilec.lowering.layout.linear_layout import LinearLayout
 
 _NAN = "0d7FF8000000000000"

@@ -18,12 +18,13 @@ from tilec.dialect.tile_gpu.operations.kernel import ReturnOp
 from tilec.dialect.tile_gpu.operations.reduce import YieldOp
 from tilec.dialect.walk import operations_in
 from tilec.errors import CompileError, UnsupportedError
+from tilec.lowering.gpu.ir.scratch_use import SLOT_BYTES, SLOTS
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan
 from tilec.lowering.gpu_to_ptx.registers.bit_field import BitField, FloatsOfBits
 from tilec.lowering.gpu_to_ptx.registers.elements import PtxElement
 from tilec.lowering.gpu_to_ptx.registers.guarded_chains import guarded_chains, lower_in_parts
 from tilec.lowering.gpu_to_ptx.registers.literals import literal, literal_of_bits
-from tilec.lowering.gpu_to_ptx.registers.scratch_slots import SLOT_BYTES, SLOTS, ScratchSlots
+from tilec.lowering.gpu_to_ptx.registers.scratch_slots import ScratchSlots
 from tilec.lowering.gpu_to_ptx.registers.value_parts import MaskBit, Position, SlotAddress
 from tilec.lowering.layout.conversion import SCRATCH_LIMIT_BYTES
 from tilec.lowering.target import LANES, Target

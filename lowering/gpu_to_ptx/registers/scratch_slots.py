@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-# Small requests (partial results of reductions) alternate between two slots: the barrier between the writes and the
-# reads of one slot also ends the reads of the other. Larger requests occupy both slots.
-SLOT_BYTES = 4096
-SLOTS = 2
+from tilec.lowering.gpu.ir.scratch_use import SLOT_BYTES, SLOTS
 
 IDLE, WRITTEN, READ = "idle", "written", "read"
 

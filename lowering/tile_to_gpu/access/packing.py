@@ -19,10 +19,16 @@ from tilec.lowering.layout.linear_layout import LinearLayout, parse_layout
 from tilec.lowering.layout.vectors import byte_shape, divided, joined
 from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.tensor_extent import tensor_maker, tile_steps
-from tilec.lowering.tile_to_gpu.access.alignment import access_vector, per_byte
+from tilec.lowering.tile_to_gpu.access.alignment import access_vector, element_bits, per_byte
 
 _PADDINGS = {"neg_zero": -0.0, "nan": math.nan, "pos_inf": math.inf, "neg_inf": -math.inf}
 _ACCESSES = ("cuda_tile.load_view_tko", "cuda_tile.store_view_tko")
+
+
+def loaded_bits(op: ir.OpView) -> int:
+    """The bits of the elements of a load of a view; 0 for other operations."""
+    is_load = op.operation.name == "cuda_tile.load_view_tko"
+    return element_bits(op.operation.results[0].type.element) if is_load else 0
 
 
 def whole_bytes(type: ir.Type, warps: int, contiguous: int, vector: int) -> LinearLayout:

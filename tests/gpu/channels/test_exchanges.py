@@ -11,7 +11,14 @@ import tilec as ct
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import operations_below, operations_named
 from tilec.driver.stages import compile as compile_entry
-from tilec.lowering.gpu.ir.scratch_use import SCRATCH_RESERVE_BYTES, independent_warpgroups, scratch_bytes
+from tilec.lowering.gpu.ir.scratch_use import (
+    SCRATCH_RESERVE_BYTES,
+    SLOT_BYTES,
+    SLOTS,
+    independent_warpgroups,
+    scratch_bytes,
+)
+from tilec.lowering.gpu.memory.shared_plan import memory_plan
 
 
 @ct.kernel
@@ -167,3 +174,24 @@ def test_tiles_of_one_element_need_no_scratch_memory(target: str) -> None:
     module = module_of(multiply_page, signature, target)
     assert operations_named(module, ("tile_gpu.extract",))
     assert scratch_bytes(kernel_of(module)) == 0
+
+
+@ct.kernel
+def exponents_of_columns(a, b, s, c) -> None:
+    """Lanes exchange the 128 exponentials of a row."""
+    total = ct.zeros((128, 128), ct.float32)
+    for block in range(ct.num_tiles(a, 1, (128, 64))):
+        left, right = ct.load(a, (0, block), (128, 64)), ct.load(b, (block, 0), (64, 128))
+        factors = ct.exp2(ct.load(s, (block, 0), (1, 128)))
+        total = total + ct.mma(left, right, ct.zeros((128, 128), ct.float32)) * factors
+    ct.store(c, (0, 0), total)
+
+
+def test_small_exchanges_of_one_role_need_two_slots() -> None:
+    """The slots of one role, half of the reserve: what the code uses, and rings have the other memory."""
+    signature = f"a: {MATRIX}, b: {MATRIX}, s: f32[?,?%4], c: f32[?,?%4]"
+    compiled = compile_entry(exponents_of_columns, signature=signature, target="sm_90a", stop="ptx")
+    kernel = kernel_of(compiled.stage("gpu").value)
+    assert scratch_bytes(kernel) == SLOTS * SLOT_BYTES == SCRATCH_RESERVE_BYTES // 2
+    plan = memory_plan(kernel)
+    assert plan.declared_bytes < compiled.metadata.shared_bytes <= plan.bytes_with(SLOTS * SLOT_BYTES)
