@@ -7,13 +7,13 @@ after:    p, o of the first iteration
 
 All but that multiply is scheduled an iteration ahead. The registers of p are written again after the multiply that
 reads them, so that only p and the sums s are live at once. Several multiplies may compute s, as of two parts of the
-depth.
+depth. If k and v are one tile, the multiply gets its slot as another consumer of the ring.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import GLOBAL_LOADS
@@ -23,8 +23,10 @@ from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.tile_gpu.sets import is_register_tile
 from tilec.dialect.walk import operations_in, operations_inside, operations_of, owner_of, users_of, with_inner
+from tilec.lowering import emitter
+from tilec.lowering.gpu.ir.build_channels import get_slot, release_slot
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.ir.slots import GET, VIEW, has_own_slots
+from tilec.lowering.gpu.ir.slots import GET, VIEW, has_own_slots, step_of_buffer, users_of_slot
 from tilec.lowering.gpu.ir.tile_size import element_bits
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import REGISTER_BITS, tile_peak
@@ -34,6 +36,8 @@ from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.layout.linear_layout import parse_layout
 
 _MULTIPLY, _WAIT = WgmmaOp.OPERATION_NAME, WgmmaWaitOp.OPERATION_NAME
+# Of a slot that others read: one for each of two multiplies, and one that is filled meanwhile.
+_SHARED_SLOTS = 3
 _FILLS = (PutBeginOp.OPERATION_NAME, PutCommitOp.OPERATION_NAME)
 # Threads of a cluster keep addresses of barriers of other CTAs: with 22 registers beside the tiles of masked attention
 # (128x128, d = 256) ptxas 13.5 spilled 208 bytes.
@@ -51,11 +55,13 @@ class _Part:
         start: the get of rhs, its views, and the multiply.
         end: the wait and the release.
         carried: the number of the carried value that is the result of the wait.
+        others: the multiplies that read the same slot, until this one has a get of its own.
     """
 
     start: list[ir.Operation]
     end: list[ir.Operation]
     carried: int
+    others: list[ir.Operation]
 
     @property
     def multiply(self) -> ir.Operation:
@@ -99,6 +105,9 @@ def delay_multiplies(kernel: KernelOp, context: Context) -> None:
             found = _delayed(loop.regions[0].blocks[0], least_slots)
             needed = 0 if found is None else _needed_registers(loop, found) + reserve
             if found is not None and needed <= registers_for(kernel, number, needed, context.options):
+                if any(part.others for part in found.parts):
+                    found = replace(found, parts=[_with_own_get(part) for part in found.parts])
+                    context.changed()
                 write_schedules(kernel, {loop: _order(loop, found)}, context)
 
 
@@ -130,19 +139,62 @@ def _delayed(body: ir.Block, least_slots: int) -> _Delayed | None:
         return None
     parts = [part for op in last if (part := _part(op, end, least_slots)) is not None]
     found = _Delayed(parts, others[-1])
-    return found if len(parts) == len(last) and all(_is_last(part, found, operations) for part in parts) else None
+    if len(parts) < len(last) or any(op not in others for part in parts for op in part.others):
+        return None
+    return found if all(_is_last(part, found, operations) for part in parts) else None
 
 
 def _part(multiply: ir.Operation, end: ir.Operation, least_slots: int) -> _Part | None:
     """A multiply whose result the body only awaits and carries, with what is executed with it."""
-    wait, (get, views) = only_wait(multiply), get_of(multiply.opview.rhs)
+    wait, (get, views), others = only_wait(multiply), get_of(multiply.opview.rhs), list[ir.Operation]()
+    if get is None and (shared := _divisible_get(multiply.opview.rhs)) is not None:
+        others = [op for slot in shared.results for op in users_of_slot(slot) if op.name != VIEW and op != multiply]
+        get, least_slots = shared if others else None, _SHARED_SLOTS
     release = None if get is None else only_release(get, multiply.block, least_slots)
     if wait is None or get is None or release is None:
         return None
     carried = [number for number, value in enumerate(end.operands) if value == wait.results[0]]
     if len(carried) != 1 or len(list(wait.results[0].uses)) != 1:
         return None
-    return _Part([get, *views, multiply], [wait, release], carried[0])
+    return _Part([get, *views, multiply], [wait, release], carried[0], others)
+
+
+def _divisible_get(buffer: ir.Value) -> ir.Operation | None:
+    """The get of the slot of a buffer, if the channel has one consumer, which has no other get and one release."""
+    get = step_of_buffer(buffer)
+    if get is None or get.name != GET:
+        return None
+    channel: MakeChannelOp = get.operands[0].owner.opview
+    steps = [op for op in users_of(channel.channel) if "consumer" in op.attributes]
+    is_alone = len(steps) == 2 and len(channel.consumer_names) == 1
+    return get if is_alone and channel.producer == TMA and channel.across is None else None
+
+
+def _with_own_get(part: _Part) -> _Part:
+    """A part whose multiply gets a slot that others read as another consumer: these release it after their waits."""
+    if not part.others:
+        return part
+    (get, multiply), (_, release) = part.start, part.end
+    channel, waits = get.operands[0], [only_wait(op) for op in part.others]
+    names = channel.owner.opview.consumer_names
+    channel.owner.attributes["consumers"] = ir.ArrayAttr.get([ir.StringAttr.get(name) for name in [*names, *names]])
+    last = next(op for op in reversed(operations_in(get.block)) if op in waits)
+    with release.location, ir.InsertionPoint.after(last):
+        release_slot(channel)
+    release.attributes["consumer"] = ir.IntegerAttr.get(emitter.integer_type(32), 1)
+    buffer, views = multiply.opview.rhs, list[ir.Operation]()
+    while (view := owner_of(buffer)) is not None and view != get:
+        views.insert(0, view)
+        buffer = view.operands[0]
+    with get.location, ir.InsertionPoint(multiply):
+        made = [get_slot(channel, 1)]
+        own = made[0].results[list(get.results).index(buffer)]
+        for view in views:
+            made.append(view.clone().operation)
+            made[-1].operands[0] = own
+            own = made[-1].results[0]
+    multiply.operands[list(multiply.operands).index(multiply.opview.rhs)] = own
+    return replace(part, start=[*made, multiply], others=[])
 
 
 def only_wait(multiply: ir.Operation, pending: int = 0) -> ir.Operation | None:
@@ -168,7 +220,9 @@ def get_of(buffer: ir.Value) -> tuple[ir.Operation | None, list[ir.Operation]]:
 def only_release(get: ir.Operation, body: ir.Block, least_slots: int) -> ir.Operation | None:
     """The release of a slot, if the body gets and releases one slot of a ring that no channel shares."""
     made: MakeChannelOp = get.operands[0].owner.opview
-    users = users_of(get.operands[0])
+    # Another consumer has gets and releases of its own.
+    number = get.opview.consumer
+    users = [op for op in users_of(get.operands[0]) if "consumer" not in op.attributes or op.opview.consumer == number]
     has_slots = made.producer == THREADS or made.producer == TMA and made.stages >= least_slots
     if made.reuse != "ring" or not has_own_slots(made) or not has_slots:
         return None

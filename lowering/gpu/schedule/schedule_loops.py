@@ -54,7 +54,7 @@ _RECORDS = (
         guarantees=(
             "the last `wgmma` of one lhs in registers, whose accumulators a loop carries, are scheduled after the "
             "others of the next iteration, if the registers of lhs remain; threads that store their rhs do so after "
-            "them"
+            "them; one that shares a slot of at least three with others gets it as a consumer of its own"
         ),
         without="the tensor core waits for the threads",
         needs=(State.CHANNELLED, State.EXPANDED),
