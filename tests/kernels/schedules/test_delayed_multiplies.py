@@ -9,7 +9,6 @@ import programs
 import pytest
 from compare import assert_within, run_everywhere
 
-import tilec
 import tilec as ct
 from tilec.signature import Signature
 
@@ -31,7 +30,7 @@ def test_attention_of_few_blocks_of_keys(target, blocks, keys, hints, random):
     for (found,) in run_everywhere(programs.attention, (1,), args, (3,), target=target, hints=hints, seeds=range(2)):
         assert_within(found, weights @ v, RELATIVE * (weights @ np.abs(v)) + 1e-6)
     signature = Signature.from_arguments(programs.attention, args)
-    compiled = tilec.compile(programs.attention, target=target, signature=signature, hints=hints, stop="gpu")
+    compiled = ct.compile(programs.attention, target=target, signature=signature, hints=hints, stop="gpu")
     assert ("pending 1" in compiled.gpu) == (target == "sm_90a" and not hints)
 
 
@@ -58,7 +57,6 @@ def test_one_tile_of_both_multiplies(target, blocks, rows, width, random):
     args = (X, Y, np.zeros((rows, width), np.float32), rows, keys, width)
     for (found,) in run_everywhere(shared_tiles, (1,), args, (2,), target=target, hints={}, seeds=range(2)):
         assert_within(found, weights @ y, RELATIVE * (weights @ np.abs(y)))
-    compiled = tilec.compile(
-        shared_tiles, target=target, signature=Signature.from_arguments(shared_tiles, args), stop="gpu"
-    )
+    signature = Signature.from_arguments(shared_tiles, args)
+    compiled = ct.compile(shared_tiles, target=target, signature=signature, stop="gpu")
     assert ("pending 1" in compiled.gpu) == (target == "sm_90a")
