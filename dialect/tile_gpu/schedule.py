@@ -11,7 +11,7 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.attribute_names import ROUNDS, SCHEDULE
 from tilec.dialect.tile_gpu.ids import NamedOperations
 from tilec.dialect.verify import noted
-from tilec.dialect.walk import operations_in
+from tilec.dialect.walk import operations_in, operations_named
 
 # The operations of a body in their order, each with the iterations by which it is ahead of the others.
 LoopOrder: TypeAlias = "Sequence[tuple[ir.Operation, int]]"
@@ -36,8 +36,12 @@ def position_of(op: ir.Operation) -> Position | None:
     return None if found is None else Position(*integers_of(found))
 
 
-def is_scheduled(loop: ir.Operation) -> bool:
-    """Whether operations of a loop have positions."""
+def scheduled_loops(kernel: ir.OpView) -> list[ir.Operation]:
+    """The loops in a kernel that have schedules, each before those inside of it."""
+    return [loop.operation for loop in operations_named(kernel, (_LOOP,)) if _is_scheduled(loop.operation)]
+
+
+def _is_scheduled(loop: ir.Operation) -> bool:
     return any(SCHEDULE in op.attributes for op in operations_in(loop.regions[0].blocks[0]))
 
 

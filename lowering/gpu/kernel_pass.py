@@ -11,15 +11,14 @@ from typing import Any, TypeVar
 from tilec.compile_options import CompileOptions
 from tilec.dialect.tile_gpu.categories import PLACED
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.schedule import is_scheduled
-from tilec.dialect.walk import operations_inside, operations_named
+from tilec.dialect.tile_gpu.schedule import scheduled_loops
+from tilec.dialect.walk import operations_inside
 from tilec.lowering.gpu.memory.shared_plan import SharedPlan, shared_plan
 from tilec.lowering.kernel_hints import STAGES, followed_options, kernel_hint
 from tilec.lowering.target import Target
 from tilec.remarks import Remark
 
 Fact = TypeVar("Fact")
-_LOOPS = ("scf.for",)
 
 
 class State(Enum):
@@ -37,7 +36,7 @@ class State(Enum):
         if self is State.UNDIVIDED:
             return kernel.roles is None
         if self is State.EXPANDED:
-            return not any(is_scheduled(loop.operation) for loop in operations_named(kernel, _LOOPS))
+            return not scheduled_loops(kernel)
         return all(op.name not in PLACED for op in operations_inside(kernel))
 
 

@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
-from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, remove_schedule, rounds_of
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, remove_schedule, rounds_of, scheduled_loops
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
 from tilec.lowering.gpu.kernel_pass import Context, State
 from tilec.lowering.gpu.loops.guarded_loads import load_ahead
@@ -31,7 +31,6 @@ from tilec.lowering.gpu.schedule.legal_schedules import (
     operations_of_body,
     present_order,
     schedule_error,
-    scheduled_loops,
 )
 from tilec.lowering.gpu.schedule.prefetch_loads import prefetch_loads
 from tilec.lowering.gpu.schedule.share_processor import share_processor

@@ -15,9 +15,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.categories import STEPS
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
 from tilec.dialect.tile_gpu.operations.matrix import WgmmaOp, WgmmaWaitOp
-from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, is_scheduled, position_of, rounds_of, set_schedule
+from tilec.dialect.tile_gpu.schedule import LoopOrder, Position, position_of, rounds_of, scheduled_loops, set_schedule
 from tilec.dialect.tile_gpu.sets import is_register_tile, is_scalar
-from tilec.dialect.walk import operations_in, operations_inside, operations_named, terminator_of, with_inner
+from tilec.dialect.walk import operations_in, operations_inside, terminator_of, with_inner
 from tilec.errors import VerificationError
 from tilec.lowering.emitter import constant_of
 from tilec.lowering.gpu.ir.early_loads import early_loads, with_addresses
@@ -79,12 +79,6 @@ def _moved_steps(kernel: KernelOp) -> dict[ir.Operation, LoopOrder]:
 def _with_moved_steps(orders: Mapping[ir.Operation, LoopOrder], rounds: int) -> dict[ir.Operation, LoopOrder]:
     """The orders but those where loads of threads alone are ahead, and steps on channels are where they were."""
     return {loop: order for loop, order in orders.items() if rounds == 1 and not only_loads_are_ahead(loop, order)}
-
-
-def scheduled_loops(kernel: KernelOp) -> list[ir.Operation]:
-    """The loops that have schedules, each before those inside of it."""
-    loops = (loop.operation for loop in operations_named(kernel, ("scf.for",)))
-    return [loop for loop in loops if is_scheduled(loop)]
 
 
 def only_loads_are_ahead(loop: ir.Operation, order: LoopOrder) -> bool:

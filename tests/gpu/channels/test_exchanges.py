@@ -177,7 +177,7 @@ def test_tiles_of_one_element_need_no_scratch_memory(target: str) -> None:
 
 
 @ct.kernel
-def exponents_of_columns(a, b, s, c) -> None:
+def exponentials_of_columns(a, b, s, c) -> None:
     """Lanes exchange the 128 exponentials of a row."""
     total = ct.zeros((128, 128), ct.float32)
     for block in range(ct.num_tiles(a, 1, (128, 64))):
@@ -190,7 +190,7 @@ def exponents_of_columns(a, b, s, c) -> None:
 def test_small_exchanges_of_one_role_need_two_slots() -> None:
     """The slots of one role, half of the reserve: what the code uses, and rings have the other memory."""
     signature = f"a: {MATRIX}, b: {MATRIX}, s: f32[?,?%4], c: f32[?,?%4]"
-    compiled = compile_entry(exponents_of_columns, signature=signature, target="sm_90a", stop="ptx")
+    compiled = compile_entry(exponentials_of_columns, signature=signature, target="sm_90a", stop="ptx")
     kernel = kernel_of(compiled.stage("gpu").value)
     assert scratch_bytes(kernel) == SLOTS * SLOT_BYTES == SCRATCH_RESERVE_BYTES // 2
     plan = memory_plan(kernel)
