@@ -131,16 +131,18 @@ def _with_room(module: ir.Module, compiler: Compiler, room: ChainRoom, evaluate:
         found = list(remarks)
         # Parts of constants are constants, before stores are divided.
         names = (*(("simplify",) if is_divided else ()), *enabled(facts))
-        return Candidate(source, _run_with_facts(source, compiler, found, facts, names, evaluate), found)
+        made = Candidate(source, _run_with_facts(source, compiler, found, facts, names, evaluate), found)
+        if not has_choice:
+            return made
+        with source.context:
+            return _with_kept_operands(_with_placed_results(made, compiler), compiler)
 
     best = finish(module, is_divided)
     if halved is not None:
         with module.context:
             halve_operands(halved, target)
+        # Operands in tensor memory may be worth more beside halves, which are slower without.
         best = faster(finish(halved, is_divided=True), best, compiler)
-    with module.context:
-        if has_choice:
-            best = _with_kept_operands(_with_placed_results(best, compiler), compiler)
     return best
 
 

@@ -26,14 +26,9 @@ from tilec.dialect.tile_gpu.operations.reduce import ReduceOp
 from tilec.dialect.tile_gpu.schedule import LoopOrder
 from tilec.dialect.walk import operations_inside, operations_named, operations_of
 from tilec.errors import UnsupportedError
-from tilec.lowering.gpu.cost.loop_cycles import cycles_of
-from tilec.lowering.gpu.cost.loop_work import loops_of
 from tilec.lowering.gpu.ir.operation_role import is_rematerializable
-from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.memory.live_tiles import tile_peak
-from tilec.lowering.gpu.memory.occupancy import blocks_together
-from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.roles.register_budgets import registers_for
 from tilec.lowering.gpu.schedule.delay_multiplies import (
     CLUSTER_REGISTERS,
@@ -44,7 +39,7 @@ from tilec.lowering.gpu.schedule.delay_multiplies import (
 )
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import operations_of_body, write_schedules
-from tilec.lowering.model.constants import device_of
+from tilec.lowering.gpu.schedule.present_interval import cycles_of_kernel
 
 _MULTIPLY = WgmmaOp.OPERATION_NAME
 # One slot is read by the multiply in flight while the next one is filled.
@@ -78,7 +73,7 @@ def _fastest(kernel: KernelOp, number: int, loop: ir.Operation, context: Context
         cycles = _cycles_with(kernel, number, loop, order, context)
         if cycles == math.inf:
             continue
-        best = _cycles(kernel, context) if found is None else best
+        best = cycles_of_kernel(kernel, context) if found is None else best
         if cycles <= best * (1 - _LEAST_GAIN):
             best, found = cycles, order
     return found
@@ -129,16 +124,8 @@ def _cycles_with(kernel: KernelOp, number: int, loop: ir.Operation, order: LoopO
         has_registers = needed <= registers_for(trial, number, needed, context.options)
         # Without budgets other blocks may share the SM, which multiply while threads of this one wait.
         is_alone = trial.roles is not None and trial.roles.registers is not None
-        return _cycles(trial, context) if has_registers and is_alone else math.inf
+        return cycles_of_kernel(trial, context) if has_registers and is_alone else math.inf
     except UnsupportedError:
         return math.inf
     finally:
         trial.operation.erase()
-
-
-def _cycles(kernel: KernelOp, context: Context) -> float:
-    """The modelled cycles of an iteration of each loop, if as many blocks as fit share an SM."""
-    device, plan = device_of(context.target.name), shared_plan(kernel, context.target)
-    blocks = blocks_together(kernel, context.target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
-    innermost = (each for each in loops_of(kernel, device, counts_outside=False) if not each.has_inner_loops)
-    return sum(cycles_of(each, device, blocks).cycles for each in innermost if each.depth >= 0 and not each.is_prologue)

@@ -43,7 +43,14 @@ from tilec.lowering.gpu.schedule.delay_multiplies import WARPGROUP_MARGIN
 from tilec.lowering.gpu.schedule.expand_schedules import arranged
 from tilec.lowering.gpu.schedule.legal_schedules import is_live, operations_of_body, order_of, write_schedules
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
-from tilec.lowering.gpu.schedule.present_interval import GAIN, SteadyState, reordered, role_numbers, steady_state_of
+from tilec.lowering.gpu.schedule.present_interval import (
+    GAIN,
+    SteadyState,
+    cycles_of_kernel,
+    reordered,
+    role_numbers,
+    steady_state_of,
+)
 from tilec.lowering.gpu.schedule.role_orders import order_of_first_multiplies, order_of_late_sums, variants
 from tilec.lowering.kernel_hints import blocks_of_hint
 from tilec.lowering.schedule.bound import bound
@@ -136,7 +143,7 @@ class _Loop:
         best, kept = steady_state_of(self.kernel, self.number, self.context), None
         if best is None:
             return
-        found = best.loop
+        found, least = best.loop, math.inf
         for orders, slots in self._choices(best):
             modelled = SteadyState(reordered(found, orders, slots))
             is_worth = modelled.is_at_least(best) if orders else slots and modelled.is_faster_than(best)
@@ -145,7 +152,11 @@ class _Loop:
                 continue
             times = self._steady_state(candidate.trial) if orders else modelled
             if times is not None and times.is_faster_than(best) and self._is_possible(candidate.trial):
-                best, kept = times, candidate
+                # A shorter interval is worth no other code if the loop then waits for something else.
+                least = cycles_of_kernel(self.kernel, self.context) if kept is None else least
+                cycles = cycles_of_kernel(candidate.trial, self.context)
+                if cycles <= (1 - GAIN) * least:
+                    best, kept, least = times, candidate, cycles
             candidate.trial.operation.erase()
         if kept is not None:
             self._keep(kept)

@@ -10,9 +10,15 @@ from functools import cached_property
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.tile_gpu.operations.kernel import KernelOp
+from tilec.lowering.gpu.cost.loop_cycles import cycles_of
+from tilec.lowering.gpu.cost.loop_work import loops_of
+from tilec.lowering.gpu.ir.scratch_use import scratch_bytes
 from tilec.lowering.gpu.kernel_pass import Context
 from tilec.lowering.gpu.loops.loop_parts import divided_loops
+from tilec.lowering.gpu.memory.occupancy import blocks_together
+from tilec.lowering.gpu.memory.shared_plan import shared_plan
 from tilec.lowering.gpu.schedule.loop_problem import LoopProblem, loop_problem
+from tilec.lowering.model.constants import device_of
 from tilec.lowering.schedule.arcs import Arc, edge_arcs, least_interval, ring_arcs
 from tilec.lowering.schedule.bound import Bound, unit_bound
 from tilec.lowering.schedule.parts import Kind
@@ -165,3 +171,11 @@ def _order(problem: Problem, roles: tuple[int, ...], ahead: tuple[int, ...]) -> 
         first, last = numbers[0], numbers[-1]
         arcs.append(Arc(last, first, problem.operations[last].duration, 1 + ahead[first] - ahead[last]))
     return arcs
+
+
+def cycles_of_kernel(kernel: KernelOp, context: Context) -> float:
+    """The modelled cycles of an iteration of each loop, if as many blocks as fit share an SM."""
+    device, plan = device_of(context.target.name), shared_plan(kernel, context.target)
+    blocks = blocks_together(kernel, context.target, plan.bytes_with(scratch_bytes(kernel)), plan.tensor_columns)
+    innermost = (each for each in loops_of(kernel, device, counts_outside=False) if not each.has_inner_loops)
+    return sum(cycles_of(each, device, blocks).cycles for each in innermost if each.depth >= 0 and not each.is_prologue)

@@ -178,10 +178,11 @@ def test_sums_of_loops_in_a_row_leave_columns() -> None:
 
 
 def test_columns_of_another_block_are_left() -> None:
-    """Scores and weights take 2 x 32 and 16 beside the output: with 64 more columns, one block is on an SM."""
+    """Scores and weights take 64 and 32 beside the output: with 64 more of 512 columns, one block is on an SM."""
     in_shared_memory = "TMA to shared memory, swizzle 128B"
-    found = left_operands(causal, width=128, keys=32, occupancy=1)
-    assert found == [in_shared_memory, "tensor memory, 16 columns"] * 2
+    assert left_operands(causal, width=128, keys=64) == [in_shared_memory, "tensor memory, 32 columns"] * 2
+    # With half of the keys, each of two blocks has them: 32 and 16 beside the output.
+    assert left_operands(causal, width=128, keys=32) == ["tensor memory, 64 columns", "tensor memory, 16 columns"] * 2
 
 
 def test_operand_has_the_columns_that_are_left() -> None:
