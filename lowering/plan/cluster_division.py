@@ -45,6 +45,7 @@ from tilec.lowering.target import LANES, TENSOR_LANES, Target
 from tilec.lowering.tile.analysis.constants import integer_splat
 from tilec.lowering.tile.analysis.tile_operations import (
     DIVISIBLE_MULTIPLIES,
+    LOADS,
     MULTIPLIES,
     PLAIN_MULTIPLIES,
     SCALED_MULTIPLIES,
@@ -62,7 +63,7 @@ from tilec.lowering.tile.divide.divided_dimensions import (
 )
 from tilec.lowering.tile.simplify.remove_dead import remove_dead
 from tilec.lowering.tile_to_gpu.access.alignment import element_bits
-from tilec.lowering.tile_to_gpu.access.memory_order import LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.remarks import Remark
 
 _ROWS = PAIR * TENSOR_LANES

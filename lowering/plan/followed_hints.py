@@ -23,8 +23,7 @@ from tilec.lowering.plan.matrix.sharing import Sharing
 from tilec.lowering.plan.matrix.tensor_operand import used_columns
 from tilec.lowering.plan.warp_choice import WARP_COUNTS, block_warps, registers_available, registers_in_parts
 from tilec.lowering.target import Target
-from tilec.lowering.tile.analysis.tile_operations import in_loop
-from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
+from tilec.lowering.tile.analysis.tile_operations import LOADS, in_loop
 from tilec.remarks import Loss, Remark
 
 # Hints of an entry, by the compile option that they fill.

@@ -19,8 +19,9 @@ from tilec.lowering.plan.matrix.pairs import is_in_narrow_pair
 from tilec.lowering.plan.matrix.sharing import LADDER
 from tilec.lowering.plan.matrix.unit_choice import accumulator_columns, factor_columns, next_unit
 from tilec.lowering.plan.plan_remarks import access_reason
+from tilec.lowering.tile.analysis.tile_operations import VIEW_LOADS
 from tilec.lowering.tile_to_gpu.access.alignment import access_vector
-from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS
 
 
 @dataclass(frozen=True)

@@ -14,6 +14,7 @@ from tilec.lowering.tile.divide.divide_depth import divide_depth
 from tilec.lowering.tile.divide.divide_reductions import divide_reductions
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES, divide_stores
 from tilec.lowering.tile.divide.multiply_parts import unbatch_multiplies
+from tilec.lowering.tile.divide.roll_loops import roll_loops
 from tilec.lowering.tile.divide.split_loops import split_loops
 from tilec.lowering.tile.divide.split_rows import split_chains, split_rows
 from tilec.lowering.tile.divide.split_tiles import split_tiles
@@ -122,6 +123,7 @@ PASSES: dict[str, TilePass] = {
     "fold-constants": TilePass(fold_constants, "evaluate", words="Folds operations on constants with exact results."),
     "simplify": TilePass(simplify, "evaluate"),
     "count-loops": TilePass(count_loops, "evaluate"),
+    "roll-loops": TilePass(roll_loops, "evaluate"),
     "unroll-taps": TilePass(unroll_taps),
     "simplify-control": TilePass(simplify_control),
     "split-loops": TilePass(split_loops, "evaluate"),
@@ -155,8 +157,8 @@ PASSES: dict[str, TilePass] = {
 
 # The passes of a compile in order, before and after the plan decides facts; no pass in them changes a result.
 WITH_WHOLE_LOOPS = (
-    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "count-loops", "unroll-taps",
-    "simplify-control",
+    "canonicalize", "expand-im2col-extents", "expand-packed-views", "simplify", "count-loops", "roll-loops",
+    "unroll-taps", "simplify-control",
 )  # fmt: skip
 WITH_PARTS_OF_LOOPS = ("split-loops", "unbatch-multiplies", "split-tiles")
 BEFORE_FACTS = (*WITH_WHOLE_LOOPS, *WITH_PARTS_OF_LOOPS)

@@ -24,9 +24,8 @@ from tilec.lowering.plan.matrix.row_loads import slot_bytes
 from tilec.lowering.plan.operand_sides import is_read_transposed
 from tilec.lowering.plan.ring_tiles import bytes_of_loops
 from tilec.lowering.target import Target, share_of_block
-from tilec.lowering.tile.analysis.tile_operations import PLAIN_MULTIPLIES, in_loop
+from tilec.lowering.tile.analysis.tile_operations import LOADS, PLAIN_MULTIPLIES, in_loop
 from tilec.lowering.tile.divide.divided_dimensions import is_chained
-from tilec.lowering.tile_to_gpu.access.memory_order import LOADS
 from tilec.lowering.tile_to_gpu.convolution_choice import Compiler
 from tilec.lowering.tile_to_gpu.kernel import convert
 from tilec.remarks import Remark

@@ -17,9 +17,15 @@ from tilec.errors import SourceLocation
 from tilec.lowering.layout.conversion import RegisterMove, conversion
 from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.matrix_unit import MatrixUnit
-from tilec.lowering.tile.analysis.tile_operations import FOR, MULTIPLIES, carried_sources, is_elementwise, is_product
+from tilec.lowering.tile.analysis.tile_operations import (
+    FOR,
+    MULTIPLIES,
+    VIEW_LOADS,
+    carried_sources,
+    is_elementwise,
+    is_product,
+)
 from tilec.lowering.tile_to_gpu.access.alignment import contiguous_dimension, per_byte
-from tilec.lowering.tile_to_gpu.access.memory_order import VIEW_LOADS
 
 _CONVERSION, _RESHAPE, _UNPACK = "cuda_tile.ftof", "cuda_tile.reshape", "cuda_tile.unpack"
 _POINTER_LOAD, _VIEW_LOAD = "cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko"

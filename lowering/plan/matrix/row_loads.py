@@ -25,6 +25,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     CONTINUE,
     FOR,
     IF,
+    LOADS,
     LOOPS,
     carried_sources,
     counting_loop,
@@ -36,7 +37,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     producer,
 )
 from tilec.lowering.tile_to_gpu.access.alignment import VECTOR_BYTES, access_vector, element_bytes, per_byte
-from tilec.lowering.tile_to_gpu.access.memory_order import LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import MemoryOrder
 from tilec.lowering.tile_to_gpu.access.tensor_maps import TensorMap, map_of_tensor, tensor_map_for
 from tilec.lowering.tma.rules import MAX_BOX
 

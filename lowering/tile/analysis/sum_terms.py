@@ -56,6 +56,14 @@ def constant_difference(lhs: ir.Value, rhs: ir.Value) -> int | None:
     return None if any(factor % count for factor in total.factors.values()) else total.constant % count
 
 
+def linear_factors(value: ir.Value) -> dict[ir.Value, int]:
+    """The signed factor of each term of a sum of scalars, by the term without assumptions; constants are left out."""
+    total, count = _Sum(), _count(value)
+    total.add(value, 1)
+    factors = {term: factor % count for term, factor in total.factors.items() if factor % count}
+    return {term: factor - count if factor >= count // 2 else factor for term, factor in factors.items()}
+
+
 def only_term(value: ir.Value) -> ir.Value | None:
     """The only term of a sum or a difference whose other terms cancel: x of (x - 1) + 1."""
     total, count = _Sum(), _count(value)

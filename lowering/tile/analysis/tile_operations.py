@@ -17,6 +17,8 @@ STRUCTURES = (*LOOPS, IF)
 _LEFT = {CONTINUE: LOOPS, BREAK: (LOOP,), YIELD: (IF,)}
 # The terminators whose operands become results.
 _RESULT_ENDS = {FOR: CONTINUE, LOOP: BREAK, IF: YIELD}
+VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
+LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 MMA_SPARSE = "tilex.mma_sparse"
 # Multiplies without block scaling or sparsity, those with block scaling, and all.
 PLAIN_MULTIPLIES = ("cuda_tile.mmaf", "tilex.mmaf", "cuda_tile.mmai")

@@ -26,6 +26,7 @@ from tilec.lowering.tile.analysis.constants import splat_attribute
 from tilec.lowering.tile.analysis.index_space import divides_rows, known_tiles_of_row
 from tilec.lowering.tile.analysis.tile_operations import (
     DIVISIBLE_MULTIPLIES,
+    LOADS,
     PLAIN_MULTIPLIES,
     STRUCTURES,
     carried_groups,
@@ -353,7 +354,6 @@ _RULES: dict[str, Callable[[ir.OpView, Mapping[ir.Value, int]], Related]] = {
 # ---- accesses to memory
 
 
-_LOADS = ("cuda_tile.load_view_tko", "cuda_tile.load_ptr_tko", PACKED_LOAD, IMAGE_LOAD)
 _POINTER_STORE = "cuda_tile.store_ptr_tko"
 STORES = ("cuda_tile.store_view_tko", _POINTER_STORE, IMAGE_STORE)
 
@@ -361,9 +361,9 @@ STORES = ("cuda_tile.store_view_tko", _POINTER_STORE, IMAGE_STORE)
 def _check_accesses(op: ir.OpView, divided: Divided, stores_once: bool = False) -> None:
     """Every effect on memory happens in one CTA: those of divided tiles, and with `stores_once` all stores."""
     name = op.operation.name
-    if name in (*_LOADS, *STORES) and op.memory_ordering_semantics != "weak":
+    if name in (*LOADS, *STORES) and op.memory_ordering_semantics != "weak":
         raise NotDivisibleError("it synchronizes with other tile blocks", op)
-    if name in _LOADS or not any(isinstance(result.type, TokenType) for result in op.operation.results):
+    if name in LOADS or not any(isinstance(result.type, TokenType) for result in op.operation.results):
         return
     if name in ("cuda_tile.make_token", "cuda_tile.join_tokens") or op.operation.regions:
         return

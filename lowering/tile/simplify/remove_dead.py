@@ -7,10 +7,9 @@ from collections.abc import Set
 from tilec.dialect.cuda_tile.reduction_rules import effect_free
 from tilec.dialect.mlir import ir
 from tilec.dialect.walk import inner_operations, operations_named
-from tilec.lowering.tile.analysis.tile_operations import is_tile_operation, leaves
+from tilec.lowering.tile.analysis.tile_operations import LOADS, is_tile_operation, leaves
 
 # An unused weak load whose token is unused has no effect on the order of other accesses.
-_LOADS = ("cuda_tile.load_ptr_tko", "cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
 # `loop` may not terminate; counted loops terminate.
 _STRUCTURES = ("cuda_tile.if", "cuda_tile.for", "cuda_tile.reduce", "cuda_tile.scan")
 _ENDS = ("cuda_tile.yield", "cuda_tile.continue")
@@ -51,7 +50,7 @@ def _is_effect_free(op: ir.OpView, kept_structures: Set[ir.Operation]) -> bool:
     name = op.operation.name
     if not is_tile_operation(op.operation):
         return False
-    if name in _LOADS:
+    if name in LOADS:
         return op.memory_ordering_semantics == "weak"
     if name in _STRUCTURES:
         return op.operation not in kept_structures

@@ -18,6 +18,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     CONTINUE,
     FOR,
     IF,
+    LOADS,
     YIELD,
     carried_sources,
     ends,
@@ -30,8 +31,6 @@ from tilec.lowering.tile.analysis.tile_operations import (
 _STORE = "cuda_tile.store_view_tko"
 # Operations whose region combines elements: each result is computed from all operands.
 _COMBINING = ("cuda_tile.reduce", "cuda_tile.scan")
-VIEW_LOADS = ("cuda_tile.load_view_tko", "tilex.load_im2col_tko", "tilex.load_packed_tko")
-LOADS = (*VIEW_LOADS, "cuda_tile.load_ptr_tko")
 # The memory order with which TMA may do an operation; only a wait of the issuing thread then shows its end.
 REDUCTIONS = ("cuda_tile.atomic_red_view_tko", "tilex.atomic_red_view_tko")
 BULK_ORDERS = {

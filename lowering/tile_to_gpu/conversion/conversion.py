@@ -23,10 +23,10 @@ from tilec.lowering.layout.linear_layout import LinearLayout
 from tilec.lowering.layout.tensor_layout import parse_tensor_layout
 from tilec.lowering.plan.kernel_plan import Plan
 from tilec.lowering.tile.analysis.tensor_extent import tile_steps
-from tilec.lowering.tile.analysis.tile_operations import in_loop, is_tile, loops_around
+from tilec.lowering.tile.analysis.tile_operations import VIEW_LOADS, in_loop, is_tile, loops_around
 from tilec.lowering.tile_to_gpu.access.alignment import element_bytes
 from tilec.lowering.tile_to_gpu.access.declarations import Declarations, element_type
-from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, VIEW_LOADS, MemoryOrder
+from tilec.lowering.tile_to_gpu.access.memory_order import BULK_ORDERS, MemoryOrder
 from tilec.lowering.tile_to_gpu.access.operation_name import operation_name
 from tilec.lowering.tile_to_gpu.conversion.sliced_map import SlicePosition
 

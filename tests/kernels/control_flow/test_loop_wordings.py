@@ -143,9 +143,33 @@ def from_the_end(begin, step, end):
     return from_the_end
 
 
+def two_at_a_time(begin, step, end):
+    @ct.kernel
+    def two_at_a_time(A, B, C):
+        state = begin(A)
+        for j in range(0, ct.cdiv(B.shape[0], TILE), 2):
+            state = step(state, A, B, j, j * TILE)
+            state = step(state, A, B, j + 1, (j + 1) * TILE)
+        end(C, state)
+
+    return two_at_a_time
+
+
+def unrolled(begin, step, end):
+    @ct.kernel
+    def unrolled(A, B, C):
+        state = begin(A)
+        for group in range(ct.cdiv(B.shape[0], 4 * TILE)):
+            for number in ct.static_iter(range(4)):
+                state = step(state, A, B, 4 * group + number, (4 * group + number) * TILE)
+        end(C, state)
+
+    return unrolled
+
+
 WORDINGS = (
     over_tiles, to_a_product, to_a_number_of_tiles, to_another_number, by_elements, with_two_counters,
-    with_a_carried_position, until_none_is_left, within_two_bounds, from_the_end,
+    with_a_carried_position, until_none_is_left, within_two_bounds, from_the_end, two_at_a_time, unrolled,
 )  # fmt: skip
 
 
