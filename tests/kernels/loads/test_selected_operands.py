@@ -9,6 +9,7 @@ import pytest
 from compare import run_everywhere
 
 import tilec as ct
+from tilec.explain.cost import kernel_costs
 from tilec.signature import Signature
 
 Const = ct.Constant[int]
@@ -128,3 +129,16 @@ def test_floats_that_select_keep_their_16_bits(target, wording):
     _, ptx = code_of_kernel(gradient, target, [*arguments_of_gradient(), wording])
     assert "cvt.f32.f16" not in ptx
     assert sorted(ptx.splitlines()) == sorted(expected.splitlines())
+
+
+def test_cost_of_a_comparison_of_halves():
+    """The machine code compares two floats of 16 bits by an instruction, and integers one by one."""
+    work = {}
+    for dtype in (np.float16, np.int16):
+        x, h, *others = arguments_of_gradient()
+        signature = Signature.from_arguments(gradient, [x, np.zeros_like(h, dtype), *others, 0])
+        compiled = ct.compile(gradient, target="sm_90a", signature=signature, stop="gpu")
+        (cost,) = kernel_costs(compiled.stage("gpu").value, compiled.target)
+        (loop,) = (loop for loop in cost.loops if loop.work.depth == 0)
+        work[dtype] = loop.work.step.alu
+    assert work[np.int16] - work[np.float16] == 128 * 64 / 2
