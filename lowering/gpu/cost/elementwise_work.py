@@ -11,7 +11,7 @@ from tilec.lowering.gpu.cost.computed_elements import (
     distinct_elements,
     executed_elements,
 )
-from tilec.lowering.gpu.ir.tile_size import thread_elements
+from tilec.lowering.gpu.ir.tile_size import element_bits, thread_elements
 from tilec.lowering.instruction_choice import (
     ALU_OPERATIONS,
     FLUSHED,
@@ -52,7 +52,7 @@ _DIVISOR_FMA, _DIVISOR_ALU = 8, 8
 _HALVES_FMA, _HALVES_ALU = 5, 9
 # A word of 32 results of comparisons takes a sum with a maximum, and a shift; a bound its limits, a difference and a
 # negation. Seven of eight tests of bits are one instruction, and the eighth is another (ptxas 13.0).
-_WORD_BITS = 32
+_WORD_BITS, _HALF_BITS = 32, 16
 _WORD_ALU, _BOUND_ALU, _BIT_TEST_ALU = 2, 5, 8 / 32
 
 
@@ -72,6 +72,9 @@ def elementwise_work(op: ir.OpView, device: Device, known: VisitedTiles) -> Step
         return _shared_division(elements, divisors, rounded_to(op.operation), device)
     if _is_flushed(op):
         return Step(exponentials=elements) + _flush_test(elements, device)
+    if op.operation.name == "arith.cmpf" and element_bits(op.lhs.type.element_type) == _HALF_BITS:
+        # ptxas 13.0 compares both halves of a word by one HSETP2.
+        return Step(alu=elements / 2)
     bits = bit_work(op, elements, device)
     return work_of_function(function_of(op), elements, result.type.element_type, device) if bits is None else bits
 

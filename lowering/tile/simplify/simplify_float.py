@@ -20,7 +20,7 @@ from tilec.lowering.tile.analysis.bounds import read_as
 from tilec.lowering.tile.analysis.constants import float_splat, splat, splat_attribute
 from tilec.lowering.tile.analysis.replacing import Rule
 from tilec.lowering.tile.analysis.tile_operations import producer
-from tilec.lowering.tile.simplify.narrow_products import narrowed_product
+from tilec.lowering.tile.simplify.narrow_floats import narrowed_comparison, narrowed_conversion
 
 _NEGATIVE_INF = "negative_inf"
 _INTEGRAL = ("ceil", "floor")
@@ -183,6 +183,7 @@ RULES: dict[str, Rule] = {
     "negf": _negation,
     "absf": _magnitude,
     **dict.fromkeys(_INTEGRAL, lambda op: op.source if producer(op.source, *_INTEGRAL) is not None else None),
-    "ftof": lambda op: _conversion(op) or narrowed_product(op),
+    "ftof": lambda op: _conversion(op) or narrowed_conversion(op),
     "itof": _from_integer,
+    "cmpf": narrowed_comparison,
 }

@@ -162,12 +162,32 @@ def test_integer_pairs(body: str, remaining: list[str]) -> None:
             "%a = itof %x signed : T -> W %b = itof %y signed : T -> W %m = mulf %a, %b : W",
             ["itof"] * 2 + ["mulf", "ftof"],
         ),
+        ("f16", "%a = ftof %x : T -> W %b = ftof %y : T -> W %m = maxf %a, %b : W", ["maxf"]),
+        ("f16", "%a = ftof %x : T -> W %b = ftof %y : T -> W %m = minf %a, %b propagate_nan : W", ["minf"]),
+        (
+            "f16",
+            "%a = ftof %x : T -> W %b = ftof %y : T -> W %c = cmpf less_than ordered %a, %b : W -> B "
+            "%m = select %c, %a, %b : B, W",
+            ["cmpf", "select"],
+        ),
+        (
+            "f16",
+            "%a = ftof %x : T -> W %b = ftof %y : T -> W %z = constant <f32: -0.5> : W "
+            "%c = cmpf greater_than unordered %a, %z : W -> B %m = select %c, %b, %z : B, W",
+            ["cmpf", "select"],
+        ),
+        (
+            "f16",
+            "%a = ftof %x : T -> W %b = ftof %y : T -> W %z = constant <f32: 0.1> : W "
+            "%c = cmpf greater_than unordered %a, %z : W -> B %m = select %c, %b, %z : B, W",
+            ["ftof"] * 2 + ["cmpf", "select", "ftof"],
+        ),
     ],
 )
-def test_products_rounded_to_16_bits(source: str, body: str, remaining: list[str]) -> None:
+def test_operations_rounded_to_16_bits(source: str, body: str, remaining: list[str]) -> None:
     """All pairs, with products that are subnormal, that are rounded, and that exceed f16."""
-    wide = f"tile<{COUNT}xf32>"
-    check(body.replace("W", wide) + f" %r = ftof %m : {wide} -> R", source, "f16", remaining)
+    wide, mask = f"tile<{COUNT}xf32>", f"tile<{COUNT}xi1>"
+    check(body.replace("W", wide).replace("B", mask) + f" %r = ftof %m : {wide} -> R", source, "f16", remaining)
 
 
 @pytest.mark.parametrize("number", ["1", "3", "2147483647"])
