@@ -67,7 +67,7 @@ def _budgets(program: Program, flow: Flow) -> list[tuple[int, int]]:
 
 def _used_after(block: Block, live_out: AbstractSet[int]) -> set[int]:
     """The values that are live at the end of a block, or passed or tested there."""
-    return live_out.union(*block.end.arguments, [] if block.end.condition is None else [block.end.condition])
+    return set(live_out).union(*block.end.arguments, [] if block.end.condition is None else [block.end.condition])
 
 
 def _held(program: Program, flow: Flow) -> list[Held]:
