@@ -12,6 +12,7 @@ from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.lowering.ptx.coalesce import coalesce
 from tilec.lowering.ptx.constants import repeat_constants
 from tilec.lowering.ptx.flow import Flow, Liveness, control_flow, liveness
+from tilec.lowering.ptx.order import order_instructions
 from tilec.lowering.ptx.program import Branch, Instruction, Program
 
 
@@ -74,6 +75,8 @@ def write_body(program: Program) -> Body:
     repeat_constants(program)
     flow = control_flow(program)
     live = liveness(program, flow)
+    if order_instructions(program, flow, live):
+        live = liveness(program, flow)
     registers = Registers(program, flow, coalesce(program, flow, live))
     writer = _Writer(program, flow, live, registers)
     written = [number for number in flow.order if writer.leads_to[number] == number]

@@ -5,6 +5,7 @@ The later steps work on integers, because each call to the bindings costs a micr
 
 from __future__ import annotations
 
+import math
 import struct
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,7 +16,9 @@ from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import LABELS, UNIFORM
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.ptx.template import format_string
+from tilec.dialect.tile_gpu.registers import MAXIMUM_REGISTERS, REGISTER_FILE, registers_per_thread
 from tilec.errors import CompileError
+from tilec.lowering.target import LANES
 
 _LOGIC = {"arith.andi": "and", "arith.ori": "or", "arith.xori": "xor"}
 # PTX has no selp for predicates.
@@ -23,6 +26,7 @@ _SELECT_PREDICATE = (
     "{ .reg .pred %yes, %no; and.pred %yes, $1, $2; not.pred %no, $1; and.pred %no, %no, $3; or.pred $0, %yes, %no; }"
 )
 _INTEGERS = {1: "i1", 16: "i16", 32: "i32", 64: "i64", 128: "i128"}
+_PURE = "ptx.compute"
 _FLOATS = {ir.F32Type: "f32", ir.F64Type: "f64"}
 
 
@@ -35,6 +39,7 @@ class Instruction:
     operands: list[int]
     tied: tuple[int, ...]
     location: ir.Location
+    is_pure: bool = True
 
 
 @dataclass(slots=True)
@@ -58,14 +63,19 @@ class Block:
 
 @dataclass
 class Program:
-    """The body of an entry; value v has register class `classes[v]`, a key of REGISTER_CLASSES."""
+    """The body of an entry; value v has register class `classes[v]`, a key of REGISTER_CLASSES.
+
+    `registers` are those of a thread at launch.
+    """
 
     blocks: list[Block]
     classes: list[str]
+    registers: int = MAXIMUM_REGISTERS
 
 
 class _Reader:
     def __init__(self, entry: ir.Operation) -> None:
+        self.registers = _registers(entry.attributes)
         self.classes: list[str] = []
         self.numbers: dict[ir.Value, int] = {}
         self.region_blocks = list(entry.regions[0].blocks)
@@ -81,7 +91,7 @@ class _Reader:
             instructions = zip(operations[:-1], defined, strict=False)
             block.instructions = [self.instruction(operation, values) for operation, values in instructions]
             block.end = self.branch(operations[-1])
-        return Program(blocks, self.classes)
+        return Program(blocks, self.classes, self.registers)
 
     def define(self, values: Iterable[ir.Value]) -> list[int]:
         numbers, classes = self.numbers, self.classes
@@ -100,7 +110,7 @@ class _Reader:
         except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
         tied = integers_of(attributes["tied"]) if results and "tied" in attributes else ()
-        return Instruction(template, results, operands, tied, operation.location)
+        return Instruction(template, results, operands, tied, operation.location, operation.name.startswith(_PURE))
 
     def branch(self, operation: ir.Operation) -> Branch:
         operands = [self.numbers[operand] for operand in operation.operands]
@@ -118,6 +128,13 @@ class _Reader:
             UNIFORM in attributes,
             operation.location,
         )
+
+
+def _registers(attributes: ir.OpAttributeMap) -> int:
+    if "maxnreg" in attributes:
+        return attributes["maxnreg"].value
+    blocks = attributes["min_ctas"].value if "min_ctas" in attributes else 1
+    return registers_per_thread(-(-math.prod(attributes["threads"]) // LANES), REGISTER_FILE // blocks)
 
 
 def _class_name(kind: ir.Type) -> str:

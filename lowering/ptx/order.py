@@ -1,0 +1,160 @@
+"""Instructions of a block that needs more registers than a thread has move to before their first users.
+
+before:   e1 = ex2 x1;  e2 = ex2 x2;  h1 = cvt e1;  h2 = cvt e2;  st h1;  st h2
+after:    e1 = ex2 x1;  h1 = cvt e1;  st h1;  e2 = ex2 x2;  h2 = cvt e2;  st h2
+
+A tile operation is lowered for all elements before the next one, so that results for a whole tile are live beside its
+operands. ptxas 13.0 keeps much of this order and spills.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from collections.abc import Set as AbstractSet
+
+from tilec.dialect.ptx.registers import REGISTER_CLASSES
+from tilec.dialect.tile_gpu.registers import MAXIMUM_REGISTERS
+from tilec.lowering.ptx.flow import Flow, Liveness
+from tilec.lowering.ptx.program import Block, Instruction, Program
+
+# Weak loads, which move over arithmetic alone, and accesses that keep their order.
+_LOAD = re.compile(r"(?:ld\.(?:shared(?:::cta)?|global|const|local)(?:\.nc)?\.(?:v[248]\.)?[bfsu]\d|ldmatrix\.)")
+_STORE = re.compile(r"(?:@!?\{\d+\} )?(?:st\.(?:shared|global|local)|stmatrix\.|tcgen05\.(?:st|ld)\.)")
+_BUDGET = re.compile(r"setmaxnreg\.\w+\.sync\.aligned\.u32 (\d+)")
+# Moves to a pair of registers, and to its parts or to halves of a register.
+_PAIR = re.compile(r"mov\.b(?:64 \{\d+\}, \{\{\{\d+\}, |(?:32|64) \{\{\{\d+\}, \{\d+\}\}\})")
+_REGISTER_BITS = 32
+# The part of the registers of a thread by which ptxas 13.0 exceeds none: where 195 of 192 are needed, it spills nothing
+# (causal attention of 256x128 keys on sm_100a), where 275 of 255 are, 120 bytes (a product of 128x128 with a SiLU).
+_SLACK = 16
+# The registers of a value, each a value and the number of a part of it.
+Held = tuple[tuple[int, int], ...]
+
+
+def order_instructions(program: Program, flow: Flow, live: Liveness) -> bool:
+    """Orders the blocks that need too many registers; returns whether any changed, and liveness with it."""
+    budgets, held = _budgets(program, flow), list[Held]()
+    changed = False
+    for number in flow.order:
+        block, registers = program.blocks[number], program.registers
+        for start, budget in budgets:
+            if flow.dominates(start, number):
+                registers = min(budget, MAXIMUM_REGISTERS)
+        # Few instructions have several results.
+        if len(block.instructions) + len(live.live_out[number]) <= registers:
+            continue
+        held = held or _held(program, flow)
+        live_out = _used_after(block, live.live_out[number])
+        needed = _peak(block.instructions, live_out, held)
+        if needed <= registers + registers // _SLACK:
+            continue
+        ordered = [each for run in _runs(block) for each in _by_demand(run)]
+        if _peak(ordered, live_out, held) < needed:
+            block.instructions, changed = ordered, True
+    return changed
+
+
+def _budgets(program: Program, flow: Flow) -> list[tuple[int, int]]:
+    """The blocks that change the registers of a thread, and the registers of the code that they dominate."""
+    return [
+        (number, int(found[1]))
+        for number in flow.order
+        for instruction in program.blocks[number].instructions
+        if (found := _BUDGET.match(instruction.template))
+    ]
+
+
+def _used_after(block: Block, live_out: AbstractSet[int]) -> set[int]:
+    """The values that are live at the end of a block, or passed or tested there."""
+    return set(live_out).union(*block.end.arguments, [] if block.end.condition is None else [block.end.condition])
+
+
+def _held(program: Program, flow: Flow) -> list[Held]:
+    """The registers of each value. Moves between a pair of registers and its parts need no others."""
+    held = [_new_registers(value, REGISTER_CLASSES[name].width) for value, name in enumerate(program.classes)]
+    for number in flow.order:
+        for instruction in program.blocks[number].instructions:
+            if not _is_pair(instruction):
+                continue
+            parts, whole = instruction.results, instruction.operands
+            if len(parts) == 1:
+                held[parts[0]] = held[whole[0]] + held[whole[1]]
+            else:
+                pair = held[whole[0]]
+                held[parts[0]], held[parts[1]] = pair[:1], pair[-1:]
+    return held
+
+
+def _is_pair(instruction: Instruction) -> bool:
+    return len(instruction.results) + len(instruction.operands) == 3 and bool(_PAIR.match(instruction.template))
+
+
+def _new_registers(value: int, bits: int) -> Held:
+    """Registers of 32 bits, and none for a predicate."""
+    return tuple((value, part) for part in range(-(-bits // _REGISTER_BITS))) if bits > 1 else ()
+
+
+def _peak(instructions: Sequence[Instruction], live_out: AbstractSet[int], held: Sequence[Held]) -> int:
+    """The most registers that are live at once."""
+    live = {register for value in live_out for register in held[value]}
+    most = len(live)
+    for instruction in reversed(instructions):
+        if not _is_pair(instruction):
+            live.difference_update(*(held[value] for value in instruction.results))
+        live.update(*(held[value] for value in instruction.operands))
+        most = max(most, len(live))
+    return most
+
+
+def _runs(block: Block) -> Iterator[list[Instruction]]:
+    """The instructions of a block in runs that end with side effects other than stores.
+
+    Waits, barriers and multiplies stand where arithmetic runs beside them.
+    """
+    run: list[Instruction] = []
+    for instruction in block.instructions:
+        run.append(instruction)
+        if not (instruction.is_pure or _LOAD.match(instruction.template) or _STORE.match(instruction.template)):
+            yield run
+            run = []
+    yield run
+
+
+def _by_demand(run: Sequence[Instruction]) -> list[Instruction]:
+    """The stores and the values for later runs in their order, each after the instructions that it alone needs."""
+    producers: dict[int, int] = {}
+    heights: list[int] = []
+    needs: list[list[int]] = []
+    roots = dict.fromkeys(range(len(run)))
+    loads: list[int] = []
+    for number, instruction in enumerate(run):
+        found = list(dict.fromkeys(producers[value] for value in instruction.operands if value in producers))
+        # The longest chain first, so that the elements of a sum are computed one after the other.
+        found.sort(key=heights.__getitem__, reverse=True)
+        heights.append(1 + max((heights[other] for other in found), default=0))
+        if not instruction.is_pure:
+            if _LOAD.match(instruction.template):
+                loads.append(number)
+            else:
+                found, loads = [*found, *(other for other in loads if other not in found)], []
+        needs.append(found)
+        producers.update(dict.fromkeys(instruction.results, number))
+        for other in found:
+            if run[other].is_pure or _LOAD.match(run[other].template):
+                roots.pop(other, None)
+    ordered: list[Instruction] = []
+    done = [False] * len(run)
+    for root in roots:
+        stack = [root]
+        while stack:
+            number = stack[-1]
+            waiting = next((other for other in needs[number] if not done[other]), None)
+            if waiting is not None:
+                stack.append(waiting)
+                continue
+            stack.pop()
+            if not done[number]:
+                done[number] = True
+                ordered.append(run[number])
+    return ordered
