@@ -1,10 +1,11 @@
-"""Instructions of a block that needs more registers than a thread has move to before their first users.
+"""Instructions of a block that needs more registers than a thread has move to before their first users, in groups.
 
 before:   e1 = ex2 x1;  e2 = ex2 x2;  h1 = cvt e1;  h2 = cvt e2;  st h1;  st h2
 after:    e1 = ex2 x1;  h1 = cvt e1;  st h1;  e2 = ex2 x2;  h2 = cvt e2;  st h2
 
 A tile operation is lowered for all elements before the next one, so that results for a whole tile are live beside its
-operands. ptxas 13.0 keeps much of this order and spills.
+operands. ptxas 13.0 keeps much of this order and spills. One element after the other would wait for each result, so
+that groups of instructions, as many as registers allow, keep their order among themselves.
 """
 
 from __future__ import annotations
@@ -28,6 +29,10 @@ _REGISTER_BITS = 32
 # The part of the registers of a thread by which ptxas 13.0 exceeds none: where 195 of 192 are needed, it spills nothing
 # (causal attention of 256x128 keys on sm_100a), where 275 of 255 are, 120 bytes (a product of 128x128 with a SiLU).
 _SLACK = 16
+# The instructions of a group, the most first.
+_GROUPS = (128, 64, 32, 1)
+# An order that exceeds the registers too pays if it exceeds them by at most this part, and needs this share less.
+_EXCESS = _GAIN = 4
 # The registers of a value, each a value and the number of a part of it.
 Held = tuple[tuple[int, int], ...]
 
@@ -49,10 +54,37 @@ def order_instructions(program: Program, flow: Flow, live: Liveness) -> bool:
         needed = _peak(block.instructions, live_out, held)
         if needed <= registers + registers // _SLACK:
             continue
-        ordered = [each for run in _runs(block) for each in _by_demand(run)]
-        if _peak(ordered, live_out, held) < needed:
+        orders = _Orders(block, live_out, held)
+        ordered = orders.within(registers, needed)
+        if ordered is not None:
             block.instructions, changed = ordered, True
     return changed
+
+
+class _Orders:
+    """The orders of the instructions of a block: depth first but for groups of instructions."""
+
+    def __init__(self, block: Block, live_out: AbstractSet[int], held: Sequence[Held]) -> None:
+        self.runs = [(run, _by_demand(run)) for run in _runs(block)]
+        self.live_out, self.held = live_out, held
+
+    def within(self, registers: int, needed: int) -> list[Instruction] | None:
+        """The order with the largest groups that has the registers, and some to spare if one has; None without one."""
+        least = self._registers(1)
+        if least <= registers:
+            spare = registers - registers // _SLACK
+            most = spare if least <= spare else registers
+        elif least <= registers + registers // _EXCESS and least <= needed - needed // _GAIN:
+            most = least
+        else:
+            return None
+        return self._ordered(next(size for size in _GROUPS if self._registers(size) <= most))
+
+    def _registers(self, size: int) -> int:
+        return _peak(self._ordered(size), self.live_out, self.held)
+
+    def _ordered(self, size: int) -> list[Instruction]:
+        return [run[number] for run, order in self.runs for number in _in_groups(order, size)]
 
 
 def _budgets(program: Program, flow: Flow) -> list[tuple[int, int]]:
@@ -121,8 +153,14 @@ def _runs(block: Block) -> Iterator[list[Instruction]]:
     yield run
 
 
-def _by_demand(run: Sequence[Instruction]) -> list[Instruction]:
-    """The stores and the values for later runs in their order, each after the instructions that it alone needs."""
+def _in_groups(order: Sequence[int], size: int) -> Iterator[int]:
+    """The numbers of the instructions of a run in an order, sorted in each group of it."""
+    for start in range(0, len(order), size):
+        yield from sorted(order[start : start + size])
+
+
+def _by_demand(run: Sequence[Instruction]) -> list[int]:
+    """The stores and the values for later runs in their order, each after what it alone needs, by number."""
     producers: dict[int, int] = {}
     heights: list[int] = []
     needs: list[list[int]] = []
@@ -143,7 +181,7 @@ def _by_demand(run: Sequence[Instruction]) -> list[Instruction]:
         for other in found:
             if run[other].is_pure or _LOAD.match(run[other].template):
                 roots.pop(other, None)
-    ordered: list[Instruction] = []
+    ordered: list[int] = []
     done = [False] * len(run)
     for root in roots:
         stack = [root]
@@ -156,5 +194,5 @@ def _by_demand(run: Sequence[Instruction]) -> list[Instruction]:
             stack.pop()
             if not done[number]:
                 done[number] = True
-                ordered.append(run[number])
+                ordered.append(number)
     return ordered

@@ -3,13 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from itertools import groupby
+
+import pytest
 
 from tilec.dialect.mlir import ir
 from tilec.dialect.ptx.builder import PtxBuilder
+from tilec.lowering.ptx import order
 
 Lines = Callable[[], list[str]]
 # A thread of 128 has 255 registers: the operands and results of 150 functions are more, those of 100 are fewer.
 MANY, FEW = 150, 100
+
+
+@pytest.fixture
+def depth_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Groups of one instruction."""
+    monkeypatch.setattr(order, "_GROUPS", (1,))
 
 
 def load(b: PtxBuilder, number: int) -> ir.Value:
@@ -36,6 +46,7 @@ def names(lines: Lines) -> list[str]:
     return [line.split(".")[0] for line in lines() if line != "ret;"]
 
 
+@pytest.mark.usefixtures("depth_first")
 def test_each_element_is_stored_before_the_next_is_computed(b: PtxBuilder, lines: Lines) -> None:
     store(b, scaled(b, loads(b, MANY)))
     b.leave()
@@ -44,6 +55,7 @@ def test_each_element_is_stored_before_the_next_is_computed(b: PtxBuilder, lines
     assert names(lines) == first + others
 
 
+@pytest.mark.usefixtures("depth_first")
 def test_loads_move_to_their_users_before_the_first_store(b: PtxBuilder, lines: Lines) -> None:
     values = scaled(b, loads(b, MANY))
     total = values[0]
@@ -54,12 +66,21 @@ def test_loads_move_to_their_users_before_the_first_store(b: PtxBuilder, lines: 
     assert names(lines) == ["ld", "ex2", "mul"] + (MANY - 1) * ["ld", "ex2", "mul", "add"] + ["st"]
 
 
+def test_groups_keep_their_order(b: PtxBuilder, lines: Lines) -> None:
+    """A group of 128 instructions has 43 elements, whose functions hide the latencies of each other."""
+    store(b, scaled(b, loads(b, MANY)))
+    b.leave()
+    most = {name: max(len(list(each)) for key, each in groupby(names(lines)) if key == name) for name in ("ex2", "st")}
+    assert most == {"ex2": 43, "st": 43}
+
+
 def test_elements_that_fit_keep_their_order(b: PtxBuilder, lines: Lines) -> None:
     store(b, scaled(b, loads(b, FEW)))
     b.leave()
     assert names(lines) == FEW * ["ld"] + FEW * ["ex2"] + FEW * ["mul"] + FEW * ["st"]
 
 
+@pytest.mark.usefixtures("depth_first")
 def test_budget_of_a_role_counts(b: PtxBuilder, lines: Lines) -> None:
     b.execute("setmaxnreg.dec.sync.aligned.u32 128;")
     store(b, scaled(b, loads(b, FEW)))
@@ -68,6 +89,7 @@ def test_budget_of_a_role_counts(b: PtxBuilder, lines: Lines) -> None:
     assert names(lines) == ["setmaxnreg", *first, *others]
 
 
+@pytest.mark.usefixtures("depth_first")
 def test_nothing_moves_over_a_barrier(b: PtxBuilder, lines: Lines) -> None:
     values = scaled(b, loads(b, MANY))
     b.execute("bar.sync 0;")
