@@ -28,6 +28,7 @@ from tilec.lowering.tile.analysis.tile_operations import (
     in_loop,
     is_elementwise,
     left_by,
+    producer,
 )
 from tilec.lowering.tile.divide.divide_stores import SLICE_BYTES
 from tilec.lowering.tile.divide.turn_multiplies import ENDS, Turning
@@ -88,7 +89,8 @@ def is_read_transposed(op: ir.OpView, target: Target) -> bool:
     readers, seen, waiting = list[ir.OpView](), set[tuple[ir.Value, bool]](), [(op.result, False)]
     while waiting:
         value, is_transposed = waiting.pop()
-        if (value, is_transposed) in seen:
+        # Loops that start from one constant are not related by it.
+        if (value, is_transposed) in seen or producer(value, "constant") is not None:
             continue
         seen.add((value, is_transposed))
         for use in value.uses:

@@ -11,9 +11,10 @@ that groups of instructions, as many as registers allow, keep their order among 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 
+from tilec.dialect.cache import cached
 from tilec.dialect.ptx.registers import REGISTER_CLASSES
 from tilec.dialect.tile_gpu.registers import MAXIMUM_REGISTERS
 from tilec.lowering.ptx.flow import Flow, Liveness
@@ -33,13 +34,15 @@ _SLACK = 16
 _GROUPS = (128, 64, 32, 1)
 # An order that exceeds the registers too pays if it exceeds them by at most this part, and needs this share less.
 _EXCESS = _GAIN = 4
-# The registers of a value, each a value and the number of a part of it.
-Held = tuple[tuple[int, int], ...]
+# The registers of a value, as numbers.
+Held = tuple[int, ...]
+# The registers of the widest value.
+_MOST_PARTS = 4
 
 
 def order_instructions(program: Program, flow: Flow, live: Liveness) -> bool:
     """Orders the blocks that need too many registers; returns whether any changed, and liveness with it."""
-    budgets, held = _budgets(program, flow), list[Held]()
+    budgets = _budgets(program, flow)
     changed = False
     for number in flow.order:
         block, registers = program.blocks[number], program.registers
@@ -49,8 +52,8 @@ def order_instructions(program: Program, flow: Flow, live: Liveness) -> bool:
         # Few instructions have several results.
         if len(block.instructions) + len(live.live_out[number]) <= registers:
             continue
-        held = held or _held(program, flow)
         live_out = _used_after(block, live.live_out[number])
+        held = _held(block, live_out, program.classes)
         needed = _peak(block.instructions, live_out, held)
         if needed <= registers + registers // _SLACK:
             continue
@@ -64,7 +67,7 @@ def order_instructions(program: Program, flow: Flow, live: Liveness) -> bool:
 class _Orders:
     """The orders of the instructions of a block: depth first but for groups of instructions."""
 
-    def __init__(self, block: Block, live_out: AbstractSet[int], held: Sequence[Held]) -> None:
+    def __init__(self, block: Block, live_out: AbstractSet[int], held: Mapping[int, Held]) -> None:
         self.runs = [(run, _by_demand(run)) for run in _runs(block)]
         self.live_out, self.held = live_out, held
 
@@ -93,7 +96,7 @@ def _budgets(program: Program, flow: Flow) -> list[tuple[int, int]]:
         (number, int(found[1]))
         for number in flow.order
         for instruction in program.blocks[number].instructions
-        if (found := _BUDGET.match(instruction.template))
+        if instruction.template.startswith("setmaxnreg") and (found := _BUDGET.match(instruction.template))
     ]
 
 
@@ -102,40 +105,59 @@ def _used_after(block: Block, live_out: AbstractSet[int]) -> set[int]:
     return set(live_out).union(*block.end.arguments, [] if block.end.condition is None else [block.end.condition])
 
 
-def _held(program: Program, flow: Flow) -> list[Held]:
-    """The registers of each value. Moves between a pair of registers and its parts need no others."""
-    held = [_new_registers(value, REGISTER_CLASSES[name].width) for value, name in enumerate(program.classes)]
-    for number in flow.order:
-        for instruction in program.blocks[number].instructions:
-            if not _is_pair(instruction):
-                continue
-            parts, whole = instruction.results, instruction.operands
-            if len(parts) == 1:
-                held[parts[0]] = held[whole[0]] + held[whole[1]]
-            else:
-                pair = held[whole[0]]
-                held[parts[0]], held[parts[1]] = pair[:1], pair[-1:]
+def _held(block: Block, live_out: AbstractSet[int], classes: Sequence[str]) -> dict[int, Held]:
+    """The registers of the values of a block. Moves between a pair of registers and its parts need no others."""
+    held = {value: _new_registers(value, classes[value]) for value in live_out}
+    for instruction in block.instructions:
+        parts, whole = instruction.results, instruction.operands
+        for value in whole:
+            if value not in held:
+                held[value] = _new_registers(value, classes[value])
+        if not _is_pair(instruction):
+            for value in parts:
+                held[value] = _new_registers(value, classes[value])
+        elif len(parts) == 1:
+            held[parts[0]] = held[whole[0]] + held[whole[1]]
+        else:
+            pair = held[whole[0]]
+            held[parts[0]], held[parts[1]] = pair[:1], pair[-1:]
     return held
 
 
 def _is_pair(instruction: Instruction) -> bool:
-    return len(instruction.results) + len(instruction.operands) == 3 and bool(_PAIR.match(instruction.template))
+    return len(instruction.results) + len(instruction.operands) == 3 and _moves_pair(instruction.template)
 
 
-def _new_registers(value: int, bits: int) -> Held:
+@cached
+def _moves_pair(template: str) -> bool:
+    return _PAIR.match(template) is not None
+
+
+def _new_registers(value: int, name: str) -> Held:
     """Registers of 32 bits, and none for a predicate."""
-    return tuple((value, part) for part in range(-(-bits // _REGISTER_BITS))) if bits > 1 else ()
+    first = _MOST_PARTS * value
+    return tuple(range(first, first + _count(name)))
 
 
-def _peak(instructions: Sequence[Instruction], live_out: AbstractSet[int], held: Sequence[Held]) -> int:
+@cached
+def _count(name: str) -> int:
+    """The registers of a value of a class."""
+    bits = REGISTER_CLASSES[name].width
+    return -(-bits // _REGISTER_BITS) if bits > 1 else 0
+
+
+def _peak(instructions: Sequence[Instruction], live_out: AbstractSet[int], held: Mapping[int, Held]) -> int:
     """The most registers that are live at once."""
     live = {register for value in live_out for register in held[value]}
     most = len(live)
     for instruction in reversed(instructions):
         if not _is_pair(instruction):
-            live.difference_update(*(held[value] for value in instruction.results))
-        live.update(*(held[value] for value in instruction.operands))
-        most = max(most, len(live))
+            for value in instruction.results:
+                live.difference_update(held[value])
+        for value in instruction.operands:
+            live.update(held[value])
+        if len(live) > most:
+            most = len(live)
     return most
 
 

@@ -32,14 +32,22 @@ _FLOATS = {ir.F32Type: "f32", ir.F64Type: "f64"}
 
 @dataclass(slots=True)
 class Instruction:
-    """`template` takes the registers of results, then operands; `tied` is as in the dialect, or empty."""
+    """`template` takes the registers of results, then operands; `tied` is as in the dialect, or empty.
+
+    `operation` is that of the dialect; None for an operation of another one, which computes.
+    """
 
     template: str
     results: list[int]
     operands: list[int]
     tied: tuple[int, ...]
     location: ir.Location
-    is_pure: bool = True
+    operation: ir.Operation | None = None
+
+    @property
+    def is_pure(self) -> bool:
+        """Whether the instruction has no effect but its results."""
+        return self.operation is None or self.operation.name.startswith(_PURE)
 
 
 @dataclass(slots=True)
@@ -110,7 +118,7 @@ class _Reader:
         except KeyError:
             return Instruction(_upstream(operation), results, operands, (), operation.location)
         tied = integers_of(attributes["tied"]) if results and "tied" in attributes else ()
-        return Instruction(template, results, operands, tied, operation.location, operation.name.startswith(_PURE))
+        return Instruction(template, results, operands, tied, operation.location, operation)
 
     def branch(self, operation: ir.Operation) -> Branch:
         operands = [self.numbers[operand] for operand in operation.operands]

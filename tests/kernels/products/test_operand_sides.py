@@ -94,9 +94,23 @@ def of_parts(Q, K, V, OUT, M: Integer, N: Integer, D: Integer):
     for j in range(ct.num_tiles(K, 0, (N, D))):
         s = ct.zeros((M, N), ct.float32)
         for part in range(2):
-            q, k = ct.load(Q, (0, 2 * part), (M, D)), ct.load(K, (j, 2 * part), (N, D))
+            q, k = ct.load(Q, (0, part), (M, D)), ct.load(K, (j, part), (N, D))
             s = ct.mma(q, ct.transpose(k), s)
-            q, k = ct.load(Q, (0, 2 * part + 1), (M, D)), ct.load(K, (j, 2 * part + 1), (N, D))
+            q, k = ct.load(Q, (0, part + 2), (M, D)), ct.load(K, (j, part + 2), (N, D))
+            s = ct.mma(q, ct.transpose(k), s)
+        ct.store(OUT, (j, 0), ct.mma(ct.transpose(s.astype(Q.dtype)), v, ct.zeros((N, D), ct.float32)))
+
+
+@ct.kernel
+def of_unrolled_parts(Q, K, V, OUT, M: Integer, N: Integer, D: Integer):
+    """The parts in order, two in an iteration: a loop of four, which starts from the zeros of the other product."""
+    v = ct.load(V, (0, 0), (M, D))
+    for j in range(ct.num_tiles(K, 0, (N, D))):
+        s = ct.zeros((M, N), ct.float32)
+        for part in range(0, 4, 2):
+            q, k = ct.load(Q, (0, part), (M, D)), ct.load(K, (j, part), (N, D))
+            s = ct.mma(q, ct.transpose(k), s)
+            q, k = ct.load(Q, (0, part + 1), (M, D)), ct.load(K, (j, part + 1), (N, D))
             s = ct.mma(q, ct.transpose(k), s)
         ct.store(OUT, (j, 0), ct.mma(ct.transpose(s.astype(Q.dtype)), v, ct.zeros((N, D), ct.float32)))
 
@@ -261,14 +275,17 @@ def test_products_whose_rows_are_reduced_stay(random: np.random.Generator, targe
     assert turned(of_softmax, args, target) == 0
 
 
-def test_a_product_of_several_multiplies(random: np.random.Generator, target: str) -> None:
+@pytest.mark.parametrize(("kernel", "multiplies"), [(of_parts, 2), (of_unrolled_parts, 1)])
+def test_a_product_of_several_multiplies(
+    random: np.random.Generator, target: str, kernel: object, multiplies: int
+) -> None:
     """All multiplies that add to a product are turned with it."""
     q, k, v = (random.integers(-1, 2, shape).astype(np.float16) for shape in ((64, 256), (128, 256), (64, 64)))
     args = q, k, v, np.full((128, 64), np.nan, np.float32), 64, 64, 64
     expected = k.astype(np.float32) @ q.astype(np.float32).T @ v.astype(np.float32)
-    for (found,) in run_everywhere(of_parts, (1,), args, [3], target=target, hints={}):
+    for (found,) in run_everywhere(kernel, (1,), args, [3], target=target, hints={}):
         assert np.array_equal(found, expected)
-    assert turned(of_parts, args, target) == 2
+    assert turned(kernel, args, target) == multiplies
 
 
 @pytest.mark.parametrize("hints", [{}, {"num_ctas": 2}], ids=str)
