@@ -52,12 +52,19 @@ def _roll(loop: ir.OpView) -> bool:
     halves = _first_half(loop, growth)
     if halves is None:
         return False
+    # First, as an index may be carried.
+    end = terminator_of(loop.body.blocks[0])
+    for number, value in halves.results.items():
+        end.operands[number] = value
     counter, step = loop.induction_variable, splat(loop.step)
     arithmetic = IndexArithmetic(counter.type.element.width)
     with ir.InsertionPoint.at_block_begin(loop.body.blocks[0]), loop.location:
-        # With a step of 1, the counter is that of twice as many iterations, which each number divides.
-        for index in halves.indices if step == 1 else ():
-            index.replace_all_uses_with(arithmetic.made(_with_half_factor(index, counter, arithmetic)))
+        # With a step of 1, the counter counts twice as many iterations. An index may be computed from another one, so
+        # that none is replaced before the factors of all are known.
+        indices = halves.indices if step == 1 else ()
+        halved = [arithmetic.made(_with_half_factor(index, counter, arithmetic)) for index in indices]
+        for index, value in zip(indices, halved, strict=True):
+            index.replace_all_uses_with(value)
     with ir.InsertionPoint(loop.operation), loop.location:
         if step == 1:
             iterations = arithmetic.at_least(0, loop.upperBound)
@@ -66,9 +73,6 @@ def _roll(loop: ir.OpView) -> bool:
             count = arithmetic.quotient_up(loop.upperBound, step)
             loop.operation.operands[1] = arithmetic.made(arithmetic.product([count, step]))
             loop.operation.operands[2] = arithmetic.made(growth)
-    end = terminator_of(loop.body.blocks[0])
-    for index, value in halves.results.items():
-        end.operands[index] = value
     return True
 
 
@@ -121,11 +125,11 @@ class _Half:
 
     Attributes:
         results: what is carried to the second half, by the number of the carried value.
-        indices: the indices of the first half that are linear in the counter, with that of the second half.
+        indices: the indices of the first half that are linear in the counter.
     """
 
     results: dict[int, ir.Value] = field(default_factory=dict)
-    indices: dict[ir.Value, ir.Value] = field(default_factory=dict)
+    indices: list[ir.Value] = field(default_factory=list)
 
 
 def _first_half(loop: ir.OpView, growth: int) -> _Half | None:
@@ -167,7 +171,7 @@ class _Halves:
 
     def __init__(self, loop: ir.OpView, growth: int, carried: Sequence[ir.Value], known: _Half) -> None:
         self.loop, self.growth, self.carried = loop, growth, carried
-        self.half = _Half(dict(known.results), dict(known.indices))
+        self.half = _Half(dict(known.results), list(known.indices))
         self._equal: set[tuple[ir.Value, ir.Value]] = set()
 
     def repeats(self, number: int, candidate: ir.Value) -> bool:
@@ -208,7 +212,7 @@ class _Halves:
             factor //= 2
         if difference is None or (difference - factor * self.growth) % (1 << counter.type.element.width):
             return False
-        self.half.indices[earlier] = later
+        self.half.indices.append(earlier)
         return True
 
     def _is_carried(self, later: ir.Value, earlier: ir.Value) -> bool:

@@ -135,6 +135,51 @@ def test_random_steps(seed: int, target: str) -> None:
             np.testing.assert_array_equal(found, expected(x, steps, groups))
 
 
+@ct.kernel
+def of_dependent_indices(X, Y, first: int, multiple_first: ct.Constant[bool]):
+    """One index is three times the other, whose sum has a term from outside of the loop."""
+    total = ct.zeros((1, TILE), ct.int32)
+    for group in range(3):
+        for number in ct.static_iter(range(2)):
+            row = group * 2 + number + first
+            if multiple_first:
+                total = total * 3 + ct.load(X, (row * 3, 0), (1, TILE)) - ct.load(X, (row, 0), (1, TILE))
+            else:
+                total = total * 3 - ct.load(X, (row, 0), (1, TILE)) + ct.load(X, (row * 3, 0), (1, TILE))
+    ct.store(Y, (0, 0), total)
+
+
+@pytest.mark.parametrize("multiple_first", [False, True])
+def test_index_of_an_index(multiple_first: bool, random: np.random.Generator, target: str) -> None:
+    """Both factors are halved, in whichever order the indices are found."""
+    x = random.integers(-9, 9, (ROWS, TILE)).astype(np.int32)
+    args, total = (x, np.zeros((1, TILE), np.int32), 4, multiple_first), np.zeros(TILE, np.int32)
+    for row in range(4, 10):
+        total = total * np.int32(3) + x[3 * row] - x[row]
+    for (found,) in run_everywhere(of_dependent_indices, (1,), args, (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found[0], total)
+    assert loads_of_loop(of_dependent_indices, args) == 2
+
+
+@ct.kernel
+def of_last_index(X, Y, first: int):
+    total, last = ct.zeros((1, TILE), ct.int32), first * 0
+    for group in range(3):
+        for number in ct.static_iter(range(2)):
+            last = group * 2 + first + number
+            total = total * 3 + ct.load(X, (last, 0), (1, TILE))
+    ct.store(Y, (0, 0), total + last)
+
+
+def test_index_that_is_carried(random: np.random.Generator, target: str) -> None:
+    x = random.integers(-9, 9, (ROWS, TILE)).astype(np.int32)
+    args, total = (x, np.zeros((1, TILE), np.int32), 4), np.zeros(TILE, np.int32)
+    for row in range(4, 10):
+        total = total * np.int32(3) + x[row]
+    for (found,) in run_everywhere(of_last_index, (1,), args, (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found[0], total + 9)
+
+
 def test_counter_that_might_wrap_is_not_doubled() -> None:
     """Twice the number of groups exceeds an integer of 32 bits."""
 
