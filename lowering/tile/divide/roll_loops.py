@@ -29,7 +29,7 @@ from tilec.lowering.tile.analysis.constants import splat
 from tilec.lowering.tile.analysis.index_arithmetic import IndexArithmetic
 from tilec.lowering.tile.analysis.induction import is_integer
 from tilec.lowering.tile.analysis.sum_terms import constant_difference, linear_factors
-from tilec.lowering.tile.analysis.tile_operations import FOR, LOADS, MULTIPLIES
+from tilec.lowering.tile.analysis.tile_operations import FOR, LOADS, MULTIPLIES, STRUCTURES
 from tilec.lowering.tile.simplify.remove_dead import remove_dead
 from tilec.lowering.tile.simplify.simplify import Evaluate, simplify
 from tilec.lowering.upstream_passes import run_upstream
@@ -85,7 +85,7 @@ def _may_repeat(loop: ir.OpView) -> bool:
         if name in LOADS:
             if str(op.memory_ordering_semantics) != "weak":
                 return False
-        elif not effect_free(op):
+        elif name in STRUCTURES or not effect_free(op):
             return False
         elif name in _SUMS and str(op.overflow) != "none":
             # The index of another iteration might wrap where the operation says that none does.
@@ -225,31 +225,31 @@ class _Halves:
     def _are_computed(self, later: ir.Value, earlier: ir.Value) -> bool:
         """Whether operations of one kind compute values from equal operands."""
         one, other = owner_of(later), owner_of(earlier)
-        if one is None or other is None or not _are_alike(one, other):
+        if one is None or other is None or not self._are_alike(one, other):
             return False
         if list(one.results).index(later) != list(other.results).index(earlier):
             return False
         return all(map(self._is_repeated, one.operands, other.operands))
 
+    def _are_alike(self, one: ir.Operation, other: ir.Operation) -> bool:
+        """Whether operations have one name, equal attributes, as many operands and results, and equal regions."""
+        counts = [(op.name, len(op.operands), len(op.results), len(op.regions)) for op in (one, other)]
+        attributes = [{name: op.attributes[name] for name in op.attributes} for op in (one, other)]
+        are_equal = counts[0] == counts[1] and attributes[0] == attributes[1]
+        return are_equal and all(map(self._have_equal_code, one.regions, other.regions))
 
-def _are_alike(one: ir.Operation, other: ir.Operation) -> bool:
-    """Whether operations have one name, equal attributes, as many operands and equal regions."""
-    if one.name != other.name or len(one.operands) != len(other.operands) or len(one.results) != len(other.results):
-        return False
-    attributes = [{name: op.attributes[name] for name in op.attributes} for op in (one, other)]
-    return attributes[0] == attributes[1] and all(map(_have_equal_code, one.regions, other.regions))
-
-
-def _have_equal_code(one: ir.Region, other: ir.Region) -> bool:
-    """Whether regions of one block each have the same operations on their own values."""
-    blocks = one.blocks[0], other.blocks[0]
-    equal = dict(zip(*(block.arguments for block in blocks), strict=True))
-    operations = [operations_in(block) for block in blocks]
-    if len(operations[0]) != len(operations[1]):
-        return False
-    for first, second in zip(*operations, strict=True):
-        operands = [equal.get(each, each) for each in first.operands]
-        if not _are_alike(first, second) or operands != list(second.operands) or first.regions:
+    def _have_equal_code(self, later: ir.Region, earlier: ir.Region) -> bool:
+        """Whether regions of one block each have equal operations on their own values and on those of the halves."""
+        blocks = later.blocks[0], earlier.blocks[0]
+        own = dict(zip(*(block.arguments for block in blocks), strict=True))
+        operations = [operations_in(block) for block in blocks]
+        if len(operations[0]) != len(operations[1]):
             return False
-        equal |= dict(zip(first.results, second.results, strict=True))
-    return True
+        for one, other in zip(*operations, strict=True):
+            if one.regions or not self._are_alike(one, other):
+                return False
+            for pair in zip(one.operands, other.operands, strict=True):
+                if own[pair[0]] != pair[1] if pair[0] in own else not self._is_repeated(*pair):
+                    return False
+            own |= dict(zip(one.results, other.results, strict=True))
+        return True

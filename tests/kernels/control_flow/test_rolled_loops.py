@@ -180,6 +180,50 @@ def test_index_that_is_carried(random: np.random.Generator, target: str) -> None
         np.testing.assert_array_equal(found[0], total + 9)
 
 
+@ct.kernel
+def of_branches(X, Y, first: int):
+    """Both branches read the number of the group, not that of the row."""
+    total = ct.zeros((1, TILE), ct.int32)
+    for group in range(3):
+        for number in ct.static_iter(range(2)):
+            if first > 3:
+                factor = group * 2 + 5
+            else:
+                factor = 1
+            total = total * factor + ct.load(X, (group * 2 + number, 0), (1, TILE))
+    ct.store(Y, (0, 0), total)
+
+
+def test_branches_keep_the_counter(random: np.random.Generator, target: str) -> None:
+    x = random.integers(-9, 9, (ROWS, TILE)).astype(np.int32)
+    args, total = (x, np.zeros((1, TILE), np.int32), 4), np.zeros(TILE, np.int32)
+    for row in range(6):
+        total = total * np.int32(row // 2 * 2 + 5) + x[row]
+    for (found,) in run_everywhere(of_branches, (1,), args, (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found[0], total)
+
+
+@ct.kernel
+def of_branches_without_else(X, Y, first: int):
+    total = ct.zeros((1, TILE), ct.int32)
+    for group in range(3):
+        for number in ct.static_iter(range(2)):
+            row = ct.load(X, (group * 2 + number, 0), (1, TILE))
+            if first > 3:
+                row = row * 2
+            total = total * 3 + row
+    ct.store(Y, (0, 0), total)
+
+
+def test_branches_without_else(random: np.random.Generator, target: str) -> None:
+    x = random.integers(-9, 9, (ROWS, TILE)).astype(np.int32)
+    args, total = (x, np.zeros((1, TILE), np.int32), 4), np.zeros(TILE, np.int32)
+    for row in range(6):
+        total = total * np.int32(3) + 2 * x[row]
+    for (found,) in run_everywhere(of_branches_without_else, (1,), args, (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found[0], total)
+
+
 def test_counter_that_might_wrap_is_not_doubled() -> None:
     """Twice the number of groups exceeds an integer of 32 bits."""
 
