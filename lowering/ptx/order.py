@@ -31,7 +31,7 @@ _REGISTER_BITS = 32
 # (causal attention of 256x128 keys on sm_100a), where 275 of 255 are, 120 bytes (a product of 128x128 with a SiLU).
 _SLACK = 16
 # The instructions of a group, the most first.
-_GROUPS = (128, 64, 32, 1)
+_GROUPS = (128, 64, 32)
 # An order that exceeds the registers too pays if it exceeds them by at most this part, and needs this share less.
 _EXCESS = _GAIN = 4
 # The registers of a value, as numbers.
@@ -73,7 +73,7 @@ class _Orders:
 
     def within(self, registers: int, needed: int) -> list[Instruction] | None:
         """The order with the largest groups that has the registers, and some to spare if one has; None without one."""
-        least = self._registers(1)
+        depth_first, least = self._ordered(1)
         if least <= registers:
             spare = registers - registers // _SLACK
             most = spare if least <= spare else registers
@@ -81,13 +81,13 @@ class _Orders:
             most = least
         else:
             return None
-        return self._ordered(next(size for size in _GROUPS if self._registers(size) <= most))
+        found = (instructions for instructions, peak in map(self._ordered, _GROUPS) if peak <= most)
+        return next(found, depth_first)
 
-    def _registers(self, size: int) -> int:
-        return _peak(self._ordered(size), self.live_out, self.held)
-
-    def _ordered(self, size: int) -> list[Instruction]:
-        return [run[number] for run, order in self.runs for number in _in_groups(order, size)]
+    def _ordered(self, size: int) -> tuple[list[Instruction], int]:
+        """The instructions with groups of a size, and the registers that they need."""
+        instructions = [run[number] for run, order in self.runs for number in _in_groups(order, size)]
+        return instructions, _peak(instructions, self.live_out, self.held)
 
 
 def _budgets(program: Program, flow: Flow) -> list[tuple[int, int]]:

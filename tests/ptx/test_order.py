@@ -18,8 +18,8 @@ MANY, FEW = 150, 100
 
 @pytest.fixture
 def depth_first(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Groups of one instruction."""
-    monkeypatch.setattr(order, "_GROUPS", (1,))
+    """No groups of several instructions."""
+    monkeypatch.setattr(order, "_GROUPS", ())
 
 
 def load(b: PtxBuilder, number: int) -> ir.Value:

@@ -143,7 +143,8 @@ class _Loop:
         best, kept = steady_state_of(self.kernel, self.number, self.context), None
         if best is None:
             return
-        found, least = best.loop, math.inf
+        found = best.loop
+        least: float | None = None
         for orders, slots in self._choices(best):
             modelled = SteadyState(reordered(found, orders, slots))
             is_worth = modelled.is_at_least(best) if orders else slots and modelled.is_faster_than(best)
@@ -153,7 +154,7 @@ class _Loop:
             times = self._steady_state(candidate.trial) if orders else modelled
             if times is not None and times.is_faster_than(best) and self._is_possible(candidate.trial):
                 # A shorter interval is worth no other code if the loop then waits for something else.
-                least = cycles_of_kernel(self.kernel, self.context) if kept is None else least
+                least = cycles_of_kernel(self.kernel, self.context) if least is None else least
                 cycles = cycles_of_kernel(candidate.trial, self.context)
                 if cycles <= (1 - GAIN) * least:
                     best, kept, least = times, candidate, cycles
