@@ -180,6 +180,44 @@ def test_index_that_is_carried(random: np.random.Generator, target: str) -> None
         np.testing.assert_array_equal(found[0], total + 9)
 
 
+def of_several_indices(steps: Sequence[Sequence[tuple[int, int]]]) -> Any:
+    count = len(steps)
+
+    @ct.kernel
+    def of_several_indices(X, Y, first: int):
+        total, last = ct.zeros((1, TILE), ct.int32), first
+        for group in range(3):
+            for number in ct.static_iter(range(count)):
+                row = group * count + number + first
+                for factor, offset in ct.static_iter(steps[number]):
+                    last = row * factor + offset
+                    total = total * 3 + ct.load(X, (last, 0), (1, TILE))
+        ct.store(Y, (0, 0), total + last)
+
+    return of_several_indices
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_random_indices(seed: int, target: str) -> None:
+    """Each step loads rows by indices that are computed from one another; most steps are equal."""
+    random = np.random.default_rng([seed, 9])
+    count = int(random.choice([2, 4]))
+    kinds = [
+        tuple((int(random.integers(1, 4)), int(random.integers(3))) for _ in range(random.integers(1, 4)))
+        for _ in range(2)
+    ]
+    steps = tuple(kinds[number] for number in random.choice(2, count, p=[0.9, 0.1]))
+    x, first = random.integers(-9, 9, (ROWS + 10, TILE)).astype(np.int32), 2
+    total, last = np.zeros(TILE, np.int32), 0
+    for row in range(3 * count):
+        for factor, offset in steps[row % count]:
+            last = (row + first) * factor + offset
+            total = total * np.int32(3) + x[last]
+    args = (x, np.zeros((1, TILE), np.int32), first)
+    for (found,) in run_everywhere(of_several_indices(steps), (1,), args, (1,), target=target, hints={}):
+        np.testing.assert_array_equal(found[0], total + last)
+
+
 @ct.kernel
 def of_branches(X, Y, first: int):
     """Both branches read the number of the group, not that of the row."""
